@@ -241,16 +241,23 @@ class SimulatedRobot:
         """Pose of the tip in the base, shape (4, 4)."""
         return np.linalg.inv(self.T_world_base()) @ self.T_world_tip()
 
-    def backbone_m(self) -> np.ndarray:
-        """Points of the centre line in the world [m], shape (n, 3), base to tip.
+    def T_world_backbone(self) -> np.ndarray:  # noqa: N802
+        """Poses along the centre line in the world, base to tip, shape (n, 4, 4).
 
-        They are the sections' ends, where the chain touches the curve that it stands for.
+        They are at the sections' ends, where the chain touches the curve that it stands for; z is
+        the tangent.
         """
         mujoco.mj_kinematics(self.state.model, self.state.data)
         first, second, along_m = self._points
-        axes = self.state.data.xmat.reshape(-1, 3, 3)[first, :, 2]
-        points = 0.5 * (self.state.data.xpos[first] + self.state.data.xpos[second])
-        return points + along_m[:, None] * axes
+        T = np.tile(np.eye(4), (len(first), 1, 1))
+        T[:, :3, :3] = self.state.data.xmat.reshape(-1, 3, 3)[first]
+        T[:, :3, 3] = 0.5 * (self.state.data.xpos[first] + self.state.data.xpos[second])
+        T[:, :3, 3] += along_m[:, None] * T[:, :3, 2]
+        return T
+
+    def backbone_m(self) -> np.ndarray:
+        """Points of the centre line in the world [m], shape (n, 3): see `T_world_backbone`."""
+        return self.T_world_backbone()[:, :3, 3]
 
     def base_wrench(self) -> np.ndarray:
         """Force [N] and torque [N m] of the mount on the robot at its base, (6,), in the world.

@@ -22,7 +22,7 @@ from soft_arm_msgs.action import Grasp, Release
 from soft_arm_msgs.msg import ChamberPressures, GripperState
 from soft_arm_node_kit import qos
 from soft_arm_node_kit.testing import DEADLINE_S, SpinningNode
-from soft_arm_physics.finger_plant import FingerPlant
+from soft_arm_physics.pneumatic_finger import PneumaticFinger
 
 START = (
     'import sys; from soft_arm_control.ros.gripper_controller_node import main; sys.exit(main())'
@@ -45,7 +45,7 @@ class Rig(SpinningNode):
     def __init__(self):
         super().__init__('rig', 'gripper')
         self.robot = load_robot('four_piece_finger')
-        self.plant = FingerPlant(self.robot, 1)
+        self.plant = PneumaticFinger(self.robot, 1)
         self.driver = True
         self.spoil_state = None
         self.spoil_shape = None
@@ -186,7 +186,7 @@ def test_nothing_is_commanded_before_a_goal_and_a_first_goal_needs_pressures(rig
 
 def test_a_grasp_tells_what_it_did_and_holds_until_the_release(rig):
     rig.driver_back()
-    rig.plant.place_object(0.010)
+    rig.plant.place_object(0.004)
     handle, feedback = rig.send('grasp', Grasp.Goal(squeeze_pa=12e3))
     result = rig.result(handle)
     assert (result.error_code, result.error_msg, result.contact) == (Grasp.Result.NONE, '', True)

@@ -13,8 +13,8 @@ from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_control.tip.goal import Goal
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.arm import Arm, make_arm
-from soft_arm_physics.finger_plant import FingerPlant
 from soft_arm_physics.pneumatic_arm import pneumatic_arm
+from soft_arm_physics.pneumatic_finger import PneumaticFinger
 
 NOISE_M, CAMERA_DELAY_S = 4e-4, 0.06
 
@@ -135,7 +135,7 @@ class FingerLoop:
 
     def __init__(self, free, plant_seed, gap_m=None):
         robot = load_robot('four_piece_finger')
-        self.plant = FingerPlant(robot, plant_seed)
+        self.plant = PneumaticFinger(robot, plant_seed)
         self.plant.place_object(gap_m)
         self.gripper = Gripper(free, tuple(robot.pressure_limits_pa[:, 0]))
         self.now_s, self.ticks, self.command_pa = 0.0, 0, None

@@ -14,7 +14,7 @@ from pneumatic_driver.pcu2v import Pcu2v as Pcu2vDevice
 from pneumatic_driver.register_map import load_map
 from soft_arm_description.robot import load_robot
 from soft_arm_experiments.cell.tcp_relay import TcpRelay
-from soft_arm_physics.finger_plant import FingerPlant
+from soft_arm_physics.pneumatic_finger import PneumaticFinger
 from soft_arm_sim.devices.modbus_server import DeviceThread
 from soft_arm_sim.devices.pcu2v import Pcu2v
 from softarm_cli.errors import BenchError
@@ -38,7 +38,7 @@ def figures(robot: str, seed: int, on_repeat: Callable[[], None]) -> dict[str, f
     Raises:
         BenchError: If the device or the driver does not react within `WAIT_S`.
     """
-    plant = FingerPlant(load_robot(robot), seed)
+    plant = PneumaticFinger(load_robot(robot), seed)
     device = Pcu2v(plant, port=0)
     server = DeviceThread(device)
     server.start()

@@ -22,7 +22,7 @@ from pneumatic_driver.pcu2v import Pcu2vExchange
 from pneumatic_driver.register_map import load_map
 from soft_arm_description.robot import load_robot
 from soft_arm_experiments.cell.tcp_relay import TcpRelay
-from soft_arm_physics.finger_plant import FingerPlant
+from soft_arm_physics.pneumatic_finger import PneumaticFinger
 from soft_arm_sim.devices.modbus_server import DeviceThread
 from soft_arm_sim.devices.pcu2v import POSITIVE_TARGET, Pcu2v
 
@@ -36,7 +36,7 @@ def soak(duration_s: float, seed: int) -> dict[str, Any]:
     """Make faults and send commands for a time, then compare the driver with the device."""
     draw = random.Random(seed)
     counts = dict.fromkeys(FAULTS, 0)
-    device = Pcu2v(FingerPlant(load_robot('four_piece_finger'), seed), port=0)
+    device = Pcu2v(PneumaticFinger(load_robot('four_piece_finger'), seed), port=0)
     server = DeviceThread(device)
     server.start()
     before, before_mib = _held(), _resident_mib()

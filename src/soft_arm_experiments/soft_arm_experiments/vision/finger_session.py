@@ -11,9 +11,8 @@ from soft_arm_description.robot import Robot, load_robot
 from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.calibration.curve_families import CurveFit
 from soft_arm_kinematics.calibration.pressure_bend import fit_bends, with_bends
-from soft_arm_physics.finger_plant import FingerPlant
+from soft_arm_physics.pneumatic_finger import PneumaticFinger
 from soft_arm_sim.cameras.finger_camera import FingerCamera
-from soft_arm_sim.cameras.finger_scene import body_poses
 from soft_arm_sim.cameras.parameters import load_finger_camera_parameters
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.finger.angles import FingerEstimator
@@ -79,7 +78,7 @@ class VirtualFinger:
             parameters.distortion.opencv,
         )
         self._robot, self._frames = robot, frames
-        self._plant = FingerPlant(robot, seed)
+        self._plant = PneumaticFinger(robot, seed)
         self._camera = FingerCamera(robot, parameters, seed)
 
     def __enter__(self) -> 'VirtualFinger':
@@ -102,11 +101,15 @@ class VirtualFinger:
 
     def pictures(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Colour and depth, `frames` times."""
-        return [self._camera.capture(self._plant.piece_angles_rad) for _ in range(self._frames)]
+        return [self._camera.capture(self._plant.T_base_backbone()) for _ in range(self._frames)]
 
     def true_bends_rad(self) -> np.ndarray:
         """True bends (n,) [rad]; for reports only."""
         return self._plant.piece_angles_rad
+
+    def true_tip_m(self) -> np.ndarray:
+        """True tip in the base (3,) [m]; for reports only."""
+        return self._plant.T_base_backbone()[-1, :3, 3]
 
 
 def sweep_pa(robot: Robot, step_pa: float = STEP_PA) -> list[tuple[float, bool]]:
@@ -193,8 +196,7 @@ def tip_errors(
 ) -> dict[int, TipError]:
     """Return the error of the calibrated model at the paper's pressures, by kPa, on a new cycle.
 
-    The model is given what the pressure sensor reads. Its tip is compared with that of the true
-    bends.
+    The model is given what the pressure sensor reads. Its tip is compared with the true one.
     """
     model = Arm(with_bends(robot, fits))
     length_m = sum(s.length_m for s in robot.segments)  # type: ignore[union-attr, misc]
@@ -205,7 +207,7 @@ def tip_errors(
         if kpa in found:
             shape = model.configuration(model.clip_pressures(np.array([pressure_pa])))
             true_rad = finger.true_bends_rad()
-            distance_m = np.linalg.norm(shape.tip_m - body_poses(robot, true_rad)[-1][:3, 3])
+            distance_m = np.linalg.norm(shape.tip_m - finger.true_tip_m())
             bend = abs(shape.theta_rad.sum() - true_rad.sum()) / abs(true_rad.sum())
             found[kpa].append((100 * float(distance_m) / length_m, 100 * float(bend)))
     return {kpa: TipError(*zip(*both, strict=True)) for kpa, both in found.items()}

@@ -15,7 +15,7 @@ from soft_arm_experiments.ros.running_finger import RunningFinger
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_msgs.srv import PlaceObject
 from soft_arm_node_kit import qos
-from soft_arm_physics.finger_plant import FingerPlant
+from soft_arm_physics.pneumatic_finger import PneumaticFinger
 from soft_arm_sim.cameras.finger_camera import FingerCamera
 from soft_arm_sim.cameras.parameters import load_finger_camera_parameters
 from soft_arm_sim.ros.conversions import camera_info_message, image_message
@@ -31,7 +31,7 @@ class Cell(threading.Thread):
 
     def __init__(self):
         super().__init__(name='cell')
-        self.plant = FingerPlant(ROBOT, 3)
+        self.plant = PneumaticFinger(ROBOT, 3)
         self.stuck = False
         self.commanded = None
         self.emulate = False
@@ -92,7 +92,7 @@ class Cell(threading.Thread):
         )
 
     def _capture(self, stamp):
-        frame = self._camera.capture(self.plant.piece_angles_rad)
+        frame = self._camera.capture(self.plant.T_base_backbone())
         self._info.publish(
             camera_info_message(PARAMETERS.image, stamp, PARAMETERS.distortion.opencv)
         )

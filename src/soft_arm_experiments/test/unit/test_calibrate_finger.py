@@ -17,6 +17,7 @@ from soft_arm_experiments.cli.calibrate_finger import main
 from soft_arm_experiments.vision.finger_session import sweep_pa
 from soft_arm_kinematics.calibration.pressure_bend import with_calibrated_bends
 from soft_arm_sim.cameras.finger_camera import FingerCamera
+from soft_arm_sim.cameras.finger_scene import arc_backbone
 from soft_arm_sim.cameras.parameters import load_finger_camera_parameters
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.finger import records as finger_records
@@ -53,7 +54,8 @@ def pictures(tmp_path_factory):
     for k, (pressure_pa, rising) in enumerate(
         [(p, True) for p in P] + [(p, False) for p in P[::-1]]
     ):
-        frame = camera.capture(nominal_rad(pressure_pa) + (-0.004 if rising else 0.004))
+        angles_rad = nominal_rad(pressure_pa) + (-0.004 if rising else 0.004)
+        frame = camera.capture(arc_backbone(ROBOT, angles_rad))
         writer.add(pressure_pa, rising, *frame)
         lines[f'{k:03d}_colour.png'] = estimator.update(*frame)
     camera.close()

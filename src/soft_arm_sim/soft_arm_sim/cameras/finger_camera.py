@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import Robot
 from soft_arm_sim.cameras.depth_noise import DepthNoise
-from soft_arm_sim.cameras.finger_scene import body_poses, finger_scene
+from soft_arm_sim.cameras.finger_scene import finger_scene, scene_poses
 from soft_arm_sim.cameras.offscreen import Offscreen
 from soft_arm_sim.cameras.parameters import Distortion, FingerCameraParameters
 from soft_arm_sim.errors import SimulationError
@@ -40,24 +40,29 @@ class FingerCamera:
         self._model, self._view = model, Offscreen(model, 'colour', width_px, height_px)
         self._noise = DepthNoise(parameters.noise, (image.height_px, image.width_px), seed)
 
-    def capture(self, piece_angles_rad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Render one frame of the finger with these bends, shape (n,).
+    def capture(self, T_base_backbone: np.ndarray) -> tuple[np.ndarray, np.ndarray]:  # noqa: N803
+        """Render one frame of the finger.
+
+        Args:
+            T_base_backbone: Poses along the finger in its base at the ends of all sections,
+                shape (n, 4, 4).
 
         Returns:
             Colour (h, w, 3) uint8, and depth aligned to it, (h, w) uint16 [mm], 0 = none.
         """
-        rgb, depth_m = self.capture_truth(piece_angles_rad)
+        rgb, depth_m = self.capture_truth(T_base_backbone)
         return self._noise.colour(rgb), self._noise.depth(depth_m)
 
-    def capture_truth(self, piece_angles_rad: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def capture_truth(self, T_base_backbone: np.ndarray) -> tuple[np.ndarray, np.ndarray]:  # noqa: N803
         """Render the same frame without noise; depth is float32 [m]."""
-        angles = np.asarray(piece_angles_rad, dtype=float)
-        if angles.shape != (len(self._robot.segments),) or not np.isfinite(angles).all():
+        backbone = np.asarray(T_base_backbone, dtype=float)
+        count = 1 + sum(segment.sections for segment in self._robot.segments)
+        if backbone.shape != (count, 4, 4) or not np.isfinite(backbone).all():
             raise SimulationError(
-                f'bends {angles} rad: give {len(self._robot.segments)} finite ones, one for each '
-                'piece'
+                f'backbone of shape {backbone.shape}: give {count} finite poses (4, 4), of the '
+                'base and the end of every section'
             )
-        poses = body_poses(self._robot, angles)
+        poses = scene_poses(self._robot, backbone)
         self._data.mocap_pos[:] = poses[:, :3, 3]
         # MuJoCo has w first.
         self._data.mocap_quat[:] = np.roll(

@@ -14,8 +14,7 @@ from soft_arm_sim.cameras.offscreen import add_camera
 from soft_arm_sim.cameras.parameters import FingerCameraParameters
 from soft_arm_sim.errors import SimulationError
 
-SLICES = 8  # per piece: each bends by 2.5 deg at most, so that its outline errs by 5 um at most
-OVERLAP = 1.25  # length of a slice over its share of the arc: closes the gaps outside the bend
+OVERLAP = 1.25  # length of a slice over its share of the piece: closes the gaps outside the bend
 PAINT_M = 0.0003  # thickness of the painted bands
 BODY_COLOURS = ([0.80, 0.80, 0.77, 1.0], [0.70, 0.71, 0.69, 1.0])
 TILE_M = 0.08
@@ -30,7 +29,7 @@ def finger_scene(
     height_px: int,
     camera_matrix: np.ndarray,
 ) -> mujoco.MjModel:
-    """Compile the scene: mocap bodies in the order of `body_poses`, and the camera `colour`.
+    """Compile the scene: mocap bodies in the order of `scene_poses`, and the camera `colour`.
 
     Args:
         robot: A robot file of single_bend segments with `cut_lines`. The finger's sides are flat,
@@ -48,6 +47,12 @@ def finger_scene(
             f'robot {robot.name} is no finger of single_bend segments with cut_lines: add them to '
             'its file'
         )
+    for piece in pieces:
+        if piece.rigid_length_m > 0.0:
+            raise SimulationError(
+                f'segment {piece.name} of {robot.name}: rigid_length_m {piece.rigid_length_m} m '
+                'cannot be drawn; make it 0'
+            )
     spec = mujoco.MjSpec()
     _add_finger(spec, pieces, lines)
     _add_mount(spec, robot, lines)
@@ -56,23 +61,47 @@ def finger_scene(
     return spec.compile()
 
 
-def body_poses(robot: Robot, piece_angles_rad: np.ndarray) -> np.ndarray:
-    """Return T_base_slice of all slices, then T_base_band of all bands, (n (SLICES + 1), 4, 4).
+def arc_backbone(robot: Robot, piece_angles_rad: np.ndarray) -> np.ndarray:
+    """Return poses along a finger whose pieces are arcs, in its base, at the ends of all sections.
 
     Each piece is an arc in its plane phi of the robot file and begins where the previous one ends
-    (gripper paper, equations (5)-(6)).
+    (gripper paper, equations (5)-(6)). Shape (n, 4, 4), as `PneumaticFinger.T_base_backbone`.
     """
-    shares = np.append((np.arange(SLICES) + 0.5) / SLICES, 1.0)
-    slices, ends, start = [], [], np.eye(4)
+    found = [np.eye(4)[None]]
     for segment, theta_rad in zip(_pieces(robot), piece_angles_rad, strict=True):
-        twist = np.eye(4)
-        twist[:3, :3] = Rotation.from_euler('Z', segment.phi_rad).as_matrix()
+        shares = (np.arange(segment.sections) + 1.0) / segment.sections
         arcs = shares[:, None] * pcc.arcs_from_polar(theta_rad, segment.phi_rad, segment.length_m)
-        poses = start @ pcc.arc_transforms(arcs) @ twist
-        slices.append(poses[:-1])
-        ends.append(poses[-1])
-        start = poses[-1]
-    return np.concatenate([*slices, ends])
+        poses = found[-1][-1] @ pcc.arc_transforms(arcs)
+        poses[-1] = poses[-1] @ _twist(segment)
+        found.append(poses)
+    return np.concatenate(found)
+
+
+def scene_poses(robot: Robot, T_base_backbone: np.ndarray) -> np.ndarray:  # noqa: N803
+    """Return T_base_slice of all slices, then T_base_band of all bands, from a finger's backbone.
+
+    A section is drawn as two slices that touch its centre line at its ends.
+    """
+    slices, bands, first = [], [], 0
+    for segment in _pieces(robot):
+        ends = T_base_backbone[first : first + segment.sections + 1].copy()
+        first += segment.sections
+        ends[:-1] = ends[:-1] @ _twist(segment)
+        quarter_m = segment.length_m / segment.sections / 4
+        for T, side in ((ends[:-1], 1.0), (ends[1:], -1.0)):
+            poses = T.copy()
+            poses[:, :3, 3] += side * quarter_m * poses[:, :3, 2]
+            slices.append(poses)
+        bands.append(ends[-1:])
+    return np.concatenate(slices + bands)
+
+
+def _twist(segment: SingleBendSegment) -> np.ndarray:
+    """Rotation about the centre line that a piece leaves at its end, (4, 4)."""
+    T = np.eye(4)
+    if not segment.closing_twist:
+        T[:3, :3] = Rotation.from_euler('z', segment.phi_rad).as_matrix()
+    return T
 
 
 def _pieces(robot: Robot) -> list[SingleBendSegment]:
@@ -81,15 +110,16 @@ def _pieces(robot: Robot) -> list[SingleBendSegment]:
 
 def _add_finger(spec: mujoco.MjSpec, pieces: list[SingleBendSegment], lines: CutLines) -> None:
     for number, segment in enumerate(pieces):
-        half = segment.length_m / SLICES / 2 * OVERLAP
-        for k in range(SLICES):
+        n = segment.sections
+        half = segment.length_m / (2 * n) / 2 * OVERLAP
+        for k in range(2 * n):  # first those at the sections' starts, then those at their ends
             body = spec.worldbody.add_body(name=f'{segment.name}_{k}', mocap=True)
             size = [segment.body_radius_m, segment.body_radius_m, half]
             body.add_geom(
                 name=body.name,
                 type=_GEOM.mjGEOM_BOX,
                 size=size,
-                rgba=BODY_COLOURS[(number + k // 2) % 2],
+                rgba=BODY_COLOURS[(number + k % n) % 2],
             )
     for segment in pieces:
         body = spec.worldbody.add_body(name=f'{segment.name}_line', mocap=True)

@@ -66,10 +66,10 @@ def main(argv: list[str]) -> int:
 
 def _emulate(options: argparse.Namespace) -> int:
     # SciPy is slow to import: not before the arguments are checked
-    from soft_arm_physics.finger_plant import FingerPlant
+    from soft_arm_physics.pneumatic_finger import PneumaticFinger
     from soft_arm_sim.devices.pcu2v import Pcu2v
 
-    plant = FingerPlant(load_robot(options.robot), options.seed)
+    plant = PneumaticFinger(load_robot(options.robot), options.seed)
     plant.place_object(options.object_gap_m)
     asyncio.run(_serve(Pcu2v(plant, options.host, options.port), options.json))
     return 0

@@ -117,7 +117,7 @@ class Pcu2v(ModbusDevice):
     `soft_arm_sim.devices.modbus_server.DeviceThread` runs it.
 
     Args:
-        plant: What it drives and measures, such as a `FingerPlant`; time passes for it here.
+        plant: What it drives and measures, such as a `PneumaticFinger`; time passes for it here.
         host: Address to listen on.
         port: TCP port; 0 takes a free one, see `port` after `start`.
         tick_period_s: Period of the controller's loop [s].

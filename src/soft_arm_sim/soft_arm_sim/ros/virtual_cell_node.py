@@ -13,6 +13,7 @@ import math
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+import numpy as np
 from sensor_msgs.msg import CameraInfo, Image, JointState
 
 from abb_rws_bridge.credentials import load_credentials
@@ -27,7 +28,7 @@ from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import declare, parameter
 from soft_arm_node_kit.runner import run
 from soft_arm_physics.errors import PhysicsError
-from soft_arm_physics.finger_plant import FingerPlant
+from soft_arm_physics.pneumatic_finger import PneumaticFinger
 from soft_arm_sim.cameras.finger_camera import FingerCamera
 from soft_arm_sim.cameras.parameters import CONFIG, load_finger_camera_parameters
 from soft_arm_sim.devices.modbus_server import RELEASE_S, DeviceThread
@@ -94,10 +95,10 @@ class FingerCameraNode(Node):
             for name in ('color', 'depth')
         )
 
-    def publish(self, piece_angles_rad) -> None:
+    def publish(self, T_base_backbone: np.ndarray) -> None:  # noqa: N803
         """Capture now and publish colour, depth and camera infos with one stamp."""
         stamp, parameters = self.get_clock().now().to_msg(), self._camera.parameters
-        rgb, depth = self._camera.capture(piece_angles_rad)
+        rgb, depth = self._camera.capture(T_base_backbone)
         info = camera_info_message(
             parameters.image, stamp, parameters.distortion.opencv, OPTICAL_FRAME
         )
@@ -116,7 +117,7 @@ class VirtualCellNode(Node):
         p = declare(self, VirtualCellParameters)
         robot, camera_parameters = load_robot(p.robot), load_finger_camera_parameters(p.camera_file)
         credentials = load_credentials(p.credentials_file or None)
-        self._names, self._plant = robot.segment_names, FingerPlant(robot, p.plant_seed)
+        self._names, self._plant = robot.segment_names, PneumaticFinger(robot, p.plant_seed)
         with ExitStack() as devices:  # what has been opened is closed when the next cannot be
             camera = FingerCamera(robot, camera_parameters, p.plant_seed)
             devices.callback(camera.close)
@@ -136,7 +137,7 @@ class VirtualCellNode(Node):
         self.create_service(PlaceObject, '~/place_object', self._place_object)
         self._rate_hz = camera_parameters.image.rate_hz
         self.create_timer(
-            1.0 / self._rate_hz, lambda: self._camera_node.publish(self._plant.piece_angles_rad)
+            1.0 / self._rate_hz, lambda: self._camera_node.publish(self._plant.T_base_backbone())
         )
         self.create_timer(TRUTH_PERIOD_S, self._publish_truth)
         self._reporter = Reporter(self, f'{robot.name} seed {p.plant_seed}', self._status)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from soft_arm_description.robot import load_robot
 from soft_arm_sim.cameras.finger_camera import FingerCamera, distorted
-from soft_arm_sim.cameras.finger_scene import PAINT_M, body_poses
+from soft_arm_sim.cameras.finger_scene import PAINT_M, arc_backbone
 from soft_arm_sim.cameras.parameters import Distortion, load_finger_camera_parameters
 from soft_arm_sim.errors import SimulationError
 
@@ -40,31 +40,35 @@ def project(points_m):
     )[0][:, 0], optical[:, 2]
 
 
+def ends(robot, angles):
+    """T_base_end of every piece, (4, 4, 4)."""
+    return arc_backbone(robot, angles)[np.cumsum([s.sections for s in robot.segments])]
+
+
 def line_points(angles, shares):
     """Points on the face of every cut line, (4, n, 3)."""
     radius_m = ROBOT.segments[0].body_radius_m
     local = np.array([[share * radius_m, -radius_m - PAINT_M, 0.0] for share in shares])
-    return np.stack([local @ T[:3, :3].T + T[:3, 3] for T in body_poses(ROBOT, angles)[-4:]])
+    return np.stack([local @ T[:3, :3].T + T[:3, 3] for T in ends(ROBOT, angles)])
 
 
 @pytest.mark.parametrize('angles', [BENT, VACUUM, np.zeros(4)])
 def test_paint_is_where_projection_says(camera, angles):
-    rgb, depth_m = camera.capture_truth(angles)
+    rgb, depth_m = camera.capture_truth(arc_backbone(ROBOT, angles))
     pixels, depths_m = project(line_points(angles, np.linspace(-0.9, 0.9, 15)).reshape(-1, 3))
     u, v = np.rint(pixels).astype(int).T
     red, green, blue = rgb[v, u].astype(int).T
     assert (red > 2 * green).all() and (red > 3 * blue).all()
     assert depth_m[v, u] == pytest.approx(depths_m, abs=2e-4)
     inside = (
-        line_points(angles, np.linspace(-0.8, 0.8, 9))
-        - 0.003 * body_poses(ROBOT, angles)[-4:, None, :3, 2]
+        line_points(angles, np.linspace(-0.8, 0.8, 9)) - 0.003 * ends(ROBOT, angles)[:, None, :3, 2]
     ).reshape(-1, 3)
     u, v = np.rint(project(inside)[0]).astype(int).T
     assert (np.ptp(rgb[v, u].astype(int), axis=1) < 30).all()  # the body beside the paint is grey
 
 
 def test_a_lines_middle_is_there_to_a_tenth_of_a_pixel(camera):
-    rgb, _ = camera.capture_truth(np.zeros(4))
+    rgb, _ = camera.capture_truth(arc_backbone(ROBOT, np.zeros(4)))
     paint = rgb[..., 0].astype(float) - rgb[..., 2]
     for points in line_points(np.zeros(4), np.linspace(-0.8, 0.8, 40)):
         errors = []
@@ -84,7 +88,7 @@ def test_the_lens_is_in_the_picture():
     camera = FingerCamera(
         ROBOT, PARAMETERS.model_copy(update={'distortion': lens, 'mounting': aside}), 0
     )
-    rgb, _ = camera.capture_truth(VACUUM)
+    rgb, _ = camera.capture_truth(arc_backbone(ROBOT, VACUUM))
     camera.close()
     T = np.linalg.inv(aside.T_base_optical)
     optical = line_points(VACUUM, np.linspace(-0.8, 0.8, 9))[-1] @ T[:3, :3].T + T[:3, 3]
@@ -117,11 +121,11 @@ def test_the_lens_is_opencvs(k1, k2, k3, p1, p2, seed):
 
 
 def test_noise_is_on_both_and_repeats_with_its_seed(camera):
-    truth, depth_m = camera.capture_truth(BENT)
+    truth, depth_m = camera.capture_truth(arc_backbone(ROBOT, BENT))
     frames = []
     for seed in (5, 5, 6):
         other = FingerCamera(ROBOT, PARAMETERS, seed)
-        frames.append(other.capture(BENT))
+        frames.append(other.capture(arc_backbone(ROBOT, BENT)))
         other.close()
     assert all(np.array_equal(a, b) for a, b in zip(frames[0], frames[1], strict=True))
     assert not np.array_equal(frames[0][0], frames[2][0]) and not np.array_equal(
@@ -142,8 +146,7 @@ def test_pieces_are_the_kinematics_pieces():
     for segment, phi_deg in zip(content['segments'], (12.0, 8.8, 6.0, 3.3), strict=True):
         segment['phi_deg'] = phi_deg
     robot, pose = type(ROBOT).model_validate(content), np.eye(4)
-    ends = body_poses(robot, BENT)[-4:]
-    for segment, theta, end in zip(robot.segments, BENT, ends, strict=True):
+    for segment, theta, end in zip(robot.segments, BENT, ends(robot, BENT), strict=True):
         c, s = np.cos(segment.phi_rad), np.sin(segment.phi_rad)
         piece = np.eye(4)
         piece[:3, :3] = [
@@ -160,10 +163,10 @@ def test_pieces_are_the_kinematics_pieces():
         assert end == pytest.approx(pose, abs=1e-12)
 
 
-@pytest.mark.parametrize('angles', [np.zeros(3), np.full(4, np.nan)])
-def test_bends_that_are_none_are_refused(camera, angles):
-    with pytest.raises(SimulationError, match='4 finite'):
-        camera.capture(angles)
+@pytest.mark.parametrize('backbone', [np.zeros((16, 4, 4)), np.full((17, 4, 4), np.nan)])
+def test_a_backbone_that_is_none_is_refused(camera, backbone):
+    with pytest.raises(SimulationError, match='17 finite'):
+        camera.capture(backbone)
 
 
 def test_a_robot_without_lines_is_refused():

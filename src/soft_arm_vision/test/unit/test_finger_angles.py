@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import load_robot
 from soft_arm_sim.cameras.finger_camera import FingerCamera
+from soft_arm_sim.cameras.finger_scene import arc_backbone
 from soft_arm_sim.cameras.parameters import Distortion, load_finger_camera_parameters
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.finger.angles import FingerEstimator, bends, draw_lines, on_plane
@@ -41,7 +42,7 @@ def camera():
 def measure(parameters, angles, robot=ROBOT, side='minus_y', intrinsics=None):
     camera = FingerCamera(robot, parameters, 1)
     estimator = FingerEstimator(robot, intrinsics or intrinsics_of(parameters), side)
-    lines = [estimator.update(*camera.capture(a)) for a in angles]
+    lines = [estimator.update(*camera.capture(arc_backbone(robot, a))) for a in angles]
     camera.close()
     return np.array([estimator.estimate(seen).piece_angles_rad for seen in lines])
 
@@ -136,7 +137,7 @@ def test_the_plane_gets_better_with_pictures(camera):
     angles = [s * SHAPE for s in np.linspace(-0.9, 1.3, 12)]
     estimator, alone = FingerEstimator(ROBOT, INTRINSICS), []
     for a in angles:
-        own, frame = FingerEstimator(ROBOT, INTRINSICS), camera.capture(a)
+        own, frame = FingerEstimator(ROBOT, INTRINSICS), camera.capture(arc_backbone(ROBOT, a))
         alone.append(own.estimate(own.update(*frame)).tilt_rad)
         lines = estimator.update(*frame)
     tilt_rad = np.arccos(true_normal[2])
@@ -149,7 +150,7 @@ def test_the_plane_gets_better_with_pictures(camera):
 
 @pytest.mark.parametrize('brightness', [0.45, 1.15])
 def test_light_does_not_move_the_lines(camera, brightness):
-    rgb, depth = camera.capture(0.7 * SHAPE)
+    rgb, depth = camera.capture(arc_backbone(ROBOT, 0.7 * SHAPE))
     depth_m = depth * np.float32(1e-3)
     lit = np.clip(rgb * brightness, 0, 255).astype(np.uint8)
     moved = find_lines(lit, depth_m, INTRINSICS, ROBOT) - find_lines(
@@ -160,7 +161,7 @@ def test_light_does_not_move_the_lines(camera, brightness):
 
 @pytest.mark.parametrize('line, words', [(0, 'reference'), (2, 'chain of 4'), (4, 'chain of 4')])
 def test_a_hidden_line_is_told(camera, line, words):
-    rgb, depth = camera.capture(0.7 * SHAPE)
+    rgb, depth = camera.capture(arc_backbone(ROBOT, 0.7 * SHAPE))
     lines = find_lines(rgb, depth * np.float32(1e-3), INTRINSICS, ROBOT)
     hidden = cv2.line(rgb.copy(), *np.rint(lines[line]).astype(int).tolist(), (90, 90, 90), 16)
     with pytest.raises(LinesNotFound, match=words):
@@ -170,7 +171,7 @@ def test_a_hidden_line_is_told(camera, line, words):
 @pytest.mark.parametrize('length, distance', [(1.0, 1.5), (1.0, 0.4), (2.2, 1.0)])
 def test_other_stripes_of_that_paint_are_no_lines(camera, length, distance):
     """Replace the tip's line by one of wrong length, or at a wrong distance."""
-    rgb, depth = camera.capture(0.7 * SHAPE)
+    rgb, depth = camera.capture(arc_backbone(ROBOT, 0.7 * SHAPE))
     # Nothing is told by depth.
     depth_m = np.full(depth.shape, np.median(depth[200:240, 300:340]) * np.float32(1e-3))
     lines = find_lines(rgb, depth_m, INTRINSICS, ROBOT)
@@ -195,7 +196,8 @@ def test_other_stripes_of_that_paint_are_no_lines(camera, length, distance):
 
 def test_clicks_take_the_place_of_detection(camera):
     """Clicks two pixels off along a line change nothing; across it, half a pixel counts."""
-    estimator, frame = FingerEstimator(ROBOT, INTRINSICS), camera.capture(0.7 * SHAPE)
+    estimator = FingerEstimator(ROBOT, INTRINSICS)
+    frame = camera.capture(arc_backbone(ROBOT, 0.7 * SHAPE))
     found = estimator.update(*frame)
     along = np.diff(found, axis=1)[:, 0]
     along /= np.linalg.norm(along, axis=1, keepdims=True)
@@ -212,14 +214,16 @@ def test_clicks_take_the_place_of_detection(camera):
 
 
 def test_an_overlay_shows_the_lines(camera):
-    frame, estimator = camera.capture(SHAPE), FingerEstimator(ROBOT, INTRINSICS)
+    frame = camera.capture(arc_backbone(ROBOT, SHAPE))
+    estimator = FingerEstimator(ROBOT, INTRINSICS)
     picture = draw_lines(frame[0], estimator.estimate(estimator.update(*frame)))
     changed = (picture != frame[0]).any(axis=2)
     assert 200 < changed.sum() < 5000 and (picture[changed].astype(int) @ [-1, 2, -1] > 200).any()
 
 
 def test_what_cannot_be_measured_is_refused(camera):
-    frame, estimator = camera.capture(SHAPE), FingerEstimator(ROBOT, INTRINSICS)
+    frame = camera.capture(arc_backbone(ROBOT, SHAPE))
+    estimator = FingerEstimator(ROBOT, INTRINSICS)
     with pytest.raises(VisionError, match='differ in size'):
         estimator.update(frame[0][::2], frame[1])
     lines = estimator.update(*frame)
