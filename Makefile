@@ -27,9 +27,10 @@ format: ## rewrite the sources in the house format
 	@$(WITH_ENV) ruff check --fix . ; ruff format .
 
 test: build lint
-test: ## run every check and test: unit, component (one node), system (the whole virtual rig); branch coverage of the first two
+test: ## run every check and test: unit (on all cores), component (one node), system (the whole virtual rig); branch coverage of the first two
 	@$(WITH_ENV) softarm doctor --remove-stale-memory && \
-	  pytest --cov --cov-report=term --cov-report=html:out/coverage $(wildcard src/*/test/unit underlay/*/test launch/test/unit) $(wildcard src/*/test/component) && \
+	  pytest -n auto --dist loadfile --cov --cov-report= $(wildcard src/*/test/unit underlay/*/test launch/test/unit) && \
+	  pytest --cov --cov-append --cov-report=term --cov-report=html:out/coverage $(wildcard src/*/test/component) && \
 	  pytest $(wildcard launch/test/system)
 
 docs: build
