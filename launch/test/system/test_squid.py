@@ -63,6 +63,16 @@ class Operator(SpinningNode):
     def report(self, key):
         return {v.key: v.value for v in self.status['squid/virtual_robots'].values}[key]
 
+    def move(self, tip_m):
+        """Return the future of the result of a goal that the tip of the camera limb moves."""
+        goal = MoveTip.Goal(tolerance_m=0.3, timeout_s=30.0)
+        goal.target.position.x, goal.target.position.y, goal.target.position.z = map(float, tip_m)
+        sent = self.called(lambda: self.camera_limb.send_goal_async(goal))
+        self.wait(sent.done, 'the goal is accepted')
+        result = self.called(sent.result().get_result_async)
+        self.wait(result.done, 'the goal ends')
+        return result
+
     def push(self, what, until, send):
         """Send at 20 Hz until a condition holds."""
         timer = self.create_timer(0.05, send)
@@ -112,18 +122,20 @@ def test_the_squid_is_driven_by_topic_joystick_and_action_and_looks(squid):
     )
 
     operator.look()
-    goal = MoveTip.Goal(tolerance_m=0.3, timeout_s=30.0)
     tip_m = load_arm('squid_camera').fk([0.3, -1.57, 0.595])[:3, 3]
-    goal.target.position.x, goal.target.position.y, goal.target.position.z = tip_m.tolist()
     operator.wait(operator.camera_limb.server_is_ready, 'move_tip')
-    sent = operator.called(lambda: operator.camera_limb.send_goal_async(goal))
-    operator.wait(sent.done, 'the goal is accepted')
-    result = operator.called(sent.result().get_result_async)
-    operator.wait(result.done, 'the goal ends')
-    found = result.result().result
+    found = operator.move(tip_m).result().result
     assert found.error_code == 0, found.error_msg
     assert found.error_m <= 0.3
     assert np.linalg.norm([found.position.x, found.position.y, found.position.z]) > 0.4
+
+    found = operator.move([0.0, 0.0, 2.0]).result().result
+    assert found.error_code == MoveTip.Result.OUTSIDE_WORKSPACE, found.error_msg
+    rival = ArmConfiguration(segments=['camera_1'], theta_rad=[0.0], phi_rad=[0.0], ell_m=[0.6])
+    timer = operator.create_timer(0.1, lambda: operator.arcs.publish(rival))
+    found = operator.move(tip_m).result().result
+    operator.destroy_timer(timer)
+    assert found.error_code == MoveTip.Result.ARM_TAKEN and 'camera_1' in found.error_msg
 
     operator.wait(lambda: operator.image is not None and operator.image.max() > 60, 'a picture')
     operator.wait(lambda: float(operator.report('viewpoint_hz')) > 1.0, 'the rate of the camera')

@@ -106,16 +106,20 @@ class RunningSimulation:
             wanted[name][first : first + 3] = arc
         self._set(wanted)
 
-    def press(self, robot: str, pressures_pa: np.ndarray) -> None:
-        """Set the pressures of all chambers of a robot [Pa] gauge, in the order of its file.
+    def drive(self, robot: str, values: dict[str, float]) -> None:
+        """Set coordinates of a robot, such as pressures [Pa] gauge or torques [N m], by name.
 
         Raises:
-            PhysicsError: If a pressure is outside its limits; nothing is changed then.
+            PhysicsError: If there is no such coordinate or a value is outside its limits; nothing
+                is changed then.
         """
-        simulated = self._simulation.robots[robot]
-        columns = [c.name for c in simulated.actuation]
+        columns = [c.name for c in self._simulation.robots[robot].actuation]
         wanted = self._actuation[robot].copy()
-        wanted[[columns.index(chamber) for chamber in simulated.robot.chambers]] = pressures_pa
+        for name, value in values.items():
+            if name not in columns:
+                known = ', '.join(columns)[:100]
+                raise PhysicsError(f'{robot} has no coordinate {name[:40]!r}: it has {known}')
+            wanted[columns.index(name)] = value
         self._set({robot: wanted})
 
     def touch(self) -> Touch:

@@ -1,7 +1,8 @@
 """Node `virtual_robots`: the robots of any assembly file in any world file, in real time.
 
-In: `limb_configuration` (ArmConfiguration; any tendon segments of any robots, by name), and
-`ROBOT/pressure_command` (ChamberPressures) of each robot with chambers. Out: `joint_states` of all
+In: `limb_configuration` (ArmConfiguration; any tendon segments of any robots, by name),
+`ROBOT/pressure_command` (ChamberPressures) of each robot with chambers, `ROBOT/torque_command`
+(JointState; `name` and `effort`) of each robot with torques. Out: `joint_states` of all
 robots' URDFs; /tf of the ends of segments, of what is on tips and of free bodies; /tf_static of
 bases and fixed bodies; `CAMERA/image_raw` and `CAMERA/camera_info` of each camera of the world,
 while somebody subscribes; `scene` (markers). A command that is refused changes nothing, and
@@ -90,6 +91,10 @@ class VirtualRobotsNode(Node):
                 take = partial(self._on_pressures, name)
                 topic = f'{name}/pressure_command'
                 self.create_subscription(ChamberPressures, topic, take, qos.ANY_COMMAND)
+            if any(segment.kind == 'torque' for segment in robot.segments):
+                turn = partial(self._on_torques, name)
+                topic = f'{name}/torque_command'
+                self.create_subscription(JointState, topic, turn, qos.ANY_COMMAND)
         self.create_timer(1.0 / p.rate_hz, self._publish)
         self.create_timer(SCENE_PERIOD_S, self._publish_scene)
         self._reporter = Reporter(self, assembly.name, self._status)
@@ -137,9 +142,23 @@ class VirtualRobotsNode(Node):
 
     def _on_pressures(self, name: str, message: ChamberPressures) -> None:
         def press() -> None:
-            self._running.press(name, pressures_from_msg(message, self._running.robots[name]))
+            robot = self._running.robots[name]
+            pressures_pa = pressures_from_msg(message, robot)
+            values = dict(zip(robot.chambers, pressures_pa.tolist(), strict=True))
+            self._running.drive(name, values)
 
         self._obey(f'{name}/pressure_command', press)
+
+    def _on_torques(self, name: str, message: JointState) -> None:
+        def turn() -> None:
+            if len(message.name) != len(message.effort):
+                raise PhysicsError(
+                    f'{len(message.name)} names but {len(message.effort)} torques in `effort`: '
+                    'give one torque for each name'
+                )
+            self._running.drive(name, dict(zip(message.name, message.effort, strict=True)))
+
+        self._obey(f'{name}/torque_command', turn)
 
     def _obey(self, topic: str, act) -> None:
         try:
