@@ -26,6 +26,8 @@ setup(
     entry_points={
         'console_scripts': [
             'gripper_controller = soft_arm_control.ros.gripper_controller_node:main',
+            'joy_to_limbs = soft_arm_control.ros.joy_to_limbs_node:main',
+            'open_loop_controller = soft_arm_control.ros.open_loop_controller_node:main',
             'tip_controller = soft_arm_control.ros.tip_controller_node:main',
         ],
         'softarm.commands': [

@@ -18,7 +18,10 @@ setup(
     data_files=[
         ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
         ('share/' + package_name, ['package.xml']),
-        ('share/' + package_name + '/rviz', ['rviz/soft_arm.rviz', 'rviz/gripper_cell.rviz']),
+        (
+            'share/' + package_name + '/rviz',
+            ['rviz/soft_arm.rviz', 'rviz/gripper_cell.rviz', 'rviz/squid.rviz'],
+        ),
     ],
     python_requires='>=3.11',
     install_requires=['numpy>=1.26', 'pydantic>=2.9', 'PyYAML>=6.0'],

@@ -63,9 +63,9 @@ def started(tmp_path):
     """Starts a launch file and gives a listener; both end with the test."""
     running = []
 
-    def start(name, topics):
+    def start(name, topics, *arguments):
         with (tmp_path / 'log').open('w') as out:
-            command = ['softarm', 'launch', str(LAUNCH / name)]
+            command = ['softarm', 'launch', str(LAUNCH / name), *arguments]
             process = subprocess.Popen(
                 command,
                 stdout=out,

@@ -14,6 +14,7 @@ END_THE_LAUNCH = {
     'abb_rws_bridge',
     'virtual_rig',
     'virtual_cell',
+    'virtual_robots',
     'report_ready',
 }
 LAUNCHES = [
@@ -23,6 +24,7 @@ LAUNCHES = [
     ('cell', {}),
     ('bellows', {}),
     ('squid', {}),
+    ('squid', {'simulate': 'false'}),
 ]
 
 

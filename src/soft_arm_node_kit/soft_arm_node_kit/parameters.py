@@ -24,6 +24,7 @@ _TYPES = {
     float: ParameterType.PARAMETER_DOUBLE,
     str: ParameterType.PARAMETER_STRING,
     list[float]: ParameterType.PARAMETER_DOUBLE_ARRAY,
+    list[int]: ParameterType.PARAMETER_INTEGER_ARRAY,
     list[str]: ParameterType.PARAMETER_STRING_ARRAY,
 }
 
@@ -92,7 +93,7 @@ def _declare_one(node: Node, spec: Field) -> Any:
         value = node.declare_parameter(spec.name, initial, descriptor, ignore_override=True).value
     except (InvalidParameterTypeException, InvalidParameterValueException) as error:
         raise ParameterError(f'{name} = {initial!r}: {error}') from error
-    return list(value) if spec.type in (list[float], list[str]) else value
+    return list(value) if spec.type in (list[float], list[int], list[str]) else value
 
 
 def _ranges(spec: Field) -> dict[str, list]:

@@ -54,7 +54,7 @@ class RobotEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
         camera: Camera of the world for the pictures; None: an overview.
 
     Raises:
-        PhysicsError: As `Simulation`.
+        PhysicsError: As `Simulation`, or if an argument cannot be used.
     """
 
     def __init__(
@@ -70,6 +70,12 @@ class RobotEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
         render_mode: str | None = None,
         camera: str | None = None,
     ):
+        if not 0.0 < step_s <= limit_s:
+            raise PhysicsError(
+                f'step_s {step_s} s must be greater than 0 and at most limit_s {limit_s} s'
+            )
+        if isinstance(simulation, Simulation) and world is not None:
+            raise PhysicsError('a world is given, but the simulation has its own: leave one out')
         if isinstance(simulation, Simulation):
             self.simulation = simulation.copy()
         else:

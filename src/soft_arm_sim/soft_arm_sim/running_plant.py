@@ -1,7 +1,5 @@
 """Plant in real time: a thread steps it; the valve board's channels drive and read it."""
 
-import threading
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,9 +7,7 @@ import numpy as np
 from soft_arm_physics.simulation import Simulation
 from soft_arm_sim.devices.valve_board import LEAST_CHANNELS, MOST_CHANNELS
 from soft_arm_sim.errors import SimulationError
-
-PERIOD_S = 0.004
-GIVE_UP_S = 0.1  # a longer delay is not caught up: the arm would jump
+from soft_arm_sim.real_time import RealTimeStepper
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,20 +38,19 @@ class RunningPlant:
             'register map valve_board', self.channels
         )
         self._plant = plant
-        self._lock = threading.Lock()
-        self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._run, name='plant', daemon=True)
-        self._marks = (time.monotonic(), plant.time_s)
+        self._stepper = RealTimeStepper('plant', plant.step, lambda: plant.time_s)
 
     def start(self) -> None:
         """Start stepping."""
-        self._marks = (time.monotonic(), self._plant.time_s)
-        self._thread.start()
+        self._stepper.start()
 
-    def stop(self, timeout_s: float = 2.0) -> None:
+    def stop(self) -> None:
         """Stop stepping."""
-        self._ending.set()
-        self._thread.join(timeout_s)
+        self._stepper.stop()
+
+    def real_time_factor(self) -> float:
+        """Return simulated time over wall time since the last call."""
+        return self._stepper.real_time_factor()
 
     def snapshot(self) -> Snapshot:
         """Return the present state of the plant.
@@ -64,16 +59,11 @@ class RunningPlant:
             SimulationError: If the plant's thread has ended, for example because the plant became
                 unstable.
         """
-        if not self._thread.is_alive():
-            raise SimulationError('the plant does not run; its error is above')
-        with self._lock:
+        if not self._stepper.runs:
+            raise SimulationError(f'the plant does not run: {self._stepper.error}')
+        with self._stepper.lock:
             robot = self._plant.robot
             return Snapshot(robot.joint_positions(), robot.T_base_tip())
-
-    def real_time_factor(self) -> float:
-        """Return simulated time over wall time since the last call."""
-        (wall_s, simulated_s), self._marks = self._marks, (time.monotonic(), self._plant.time_s)
-        return (self._marks[1] - simulated_s) / max(self._marks[0] - wall_s, 1e-6)
 
     def set_valve_targets_pa(self, targets_pa: np.ndarray) -> None:
         """Set the pressures commanded to the board's valves [Pa] gauge, by channel.
@@ -88,12 +78,3 @@ class RunningPlant:
         pressures = np.zeros(self.channels)
         pressures[self._channel_of_chamber] = self._plant.robot.sensor_pressures_pa()
         return pressures
-
-    def _run(self) -> None:
-        due_s = time.monotonic()
-        while not self._ending.wait(max(due_s + PERIOD_S - time.monotonic(), 0.0)):
-            due_s += PERIOD_S
-            if time.monotonic() - due_s > GIVE_UP_S:
-                due_s = time.monotonic()
-            with self._lock:
-                self._plant.step(PERIOD_S)

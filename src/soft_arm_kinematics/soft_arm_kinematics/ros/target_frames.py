@@ -22,11 +22,13 @@ class TargetFrames:
     Args:
         node: Node that listens.
         base_frame: The arm's base frame; an empty frame in a header means it, too.
+        heard: Frames of another arm on the same node, whose tf these then share.
     """
 
-    def __init__(self, node: Node, base_frame: str):
-        self._base, self._buffer = base_frame, Buffer()
-        self._listener = TransformListener(self._buffer, node)
+    def __init__(self, node: Node, base_frame: str, heard: 'TargetFrames | None' = None):
+        self._base = base_frame
+        self._buffer = heard._buffer if heard else Buffer()
+        self._listener = heard._listener if heard else TransformListener(self._buffer, node)
 
     def known(self, header: Header) -> bool:
         """Return whether `to_base` can answer now."""

@@ -15,7 +15,7 @@ from soft_arm_description.command_line import (
     number_in,
     output_file,
     plot_file,
-    positive_count,
+    whole_number_in,
 )
 from soft_arm_physics.errors import PhysicsError
 
@@ -76,7 +76,9 @@ def main(argv: list[str]) -> int:
     )
     parser.add_argument('--camera', help='camera of the world for --video (default: an overview)')
     parser.add_argument(
-        '--width-px', type=positive_count, help="of the video (default: the camera's, or 640)"
+        '--width-px',
+        type=whole_number_in(64, 4096),
+        help="of the video (default: the camera's, or 640)",
     )
     parser.add_argument(
         '--time-step-s',

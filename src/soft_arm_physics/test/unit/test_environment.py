@@ -130,3 +130,10 @@ def test_a_picture_shows_the_robot():
     assert make().render() is None
     with pytest.raises(PhysicsError, match='rgb_array'):
         make(render_mode='human')
+
+
+def test_arguments_that_contradict_are_refused():
+    with pytest.raises(PhysicsError, match='greater than 0'):
+        make(step_s=0.0)
+    with pytest.raises(PhysicsError, match='has its own'):
+        RobotEnvironment(Simulation('soft_finger'), 'floor', reward=reach)

@@ -5,6 +5,7 @@ _SET_POINTS = {
     'soft_arm_msgs/msg/ChamberPressures': ('pressures',),
     'soft_arm_msgs/msg/ArmConfiguration': ('configuration',),
     'soft_arm_msgs/msg/TipTarget': (),
+    'sensor_msgs/msg/Joy': (),
     'trajectory_msgs/msg/JointTrajectory': (),
     'geometry_msgs/msg/Twist': (),
     'geometry_msgs/msg/TwistStamped': (),

@@ -1,0 +1,141 @@
+"""Robots of an assembly in a world, in real time: driven by name, read as one moment."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from soft_arm_description.assembly import Assembly
+from soft_arm_description.assembly_frames import robots_with_frames
+from soft_arm_description.segments import TendonSegment
+from soft_arm_description.world import World
+from soft_arm_physics import PhysicsError, Simulation
+from soft_arm_sim.errors import SimulationError
+from soft_arm_sim.real_time import RealTimeStepper
+
+
+@dataclass(frozen=True)
+class Touch:
+    """What touches now: the number of contacts, and the largest force of one [N]."""
+
+    contacts: int
+    largest_n: float
+
+
+class RunningSimulation:
+    """Steps a simulation between `start` and `stop`; every method is thread-safe.
+
+    Args:
+        assembly: The robots and what they are mounted on.
+        world: What surrounds them.
+        time_step_s: Time step [s].
+
+    Attributes:
+        robots: The robots by their names in the assembly, with the frames that it gives them.
+
+    Raises:
+        PhysicsError: If it cannot be simulated, or two robots have tendon segments of one name.
+    """
+
+    def __init__(self, assembly: Assembly, world: World, time_step_s: float = 0.001):
+        self.robots = robots_with_frames(assembly)
+        self._simulation = Simulation(assembly, world, time_step_s=time_step_s)
+        self._actuation: dict[str, np.ndarray] = {}
+        self._tendons: dict[str, tuple[str, int]] = {}  # robot, first coordinate of each segment
+        for name, robot in self._simulation.robots.items():
+            rest = robot.rest_actuation
+            columns = [c.name for c in robot.actuation]
+            for segment in robot.robot.segments:
+                if not isinstance(segment, TendonSegment):
+                    continue
+                if segment.name in self._tendons:
+                    raise PhysicsError(
+                        f'robots {self._tendons[segment.name][0]} and {name} both have a tendon '
+                        f'segment {segment.name}: give each its own name'
+                    )
+                first = columns.index(segment.actuation[0].name)
+                self._tendons[segment.name] = name, first
+                rest[first + 2] = np.mean(segment.length_limits_m)  # as `Arm.rest_actuation`
+            self._actuation[name] = robot.actuate(rest)
+        self._simulation.step(time_step_s)  # it compiles here, not while it should run
+        self._stepper = RealTimeStepper(
+            'simulation', self._simulation.step, lambda: self._simulation.time_s
+        )
+
+    def start(self) -> None:
+        """Start stepping."""
+        self._stepper.start()
+
+    def stop(self) -> None:
+        """Stop stepping."""
+        self._stepper.stop()
+
+    def real_time_factor(self) -> float:
+        """Return simulated time over wall time since the last call."""
+        return self._stepper.real_time_factor()
+
+    def view(self) -> Simulation:
+        """Return a simulation in the same state, whose positions `positions` may be put into."""
+        with self._stepper.lock:
+            return self._simulation.copy()
+
+    def positions(self) -> np.ndarray:
+        """Return the present position of all joints, (nq,), as in MuJoCo's data.
+
+        Raises:
+            SimulationError: If the simulation has ended, for example because it diverged.
+        """
+        if not self._stepper.runs:
+            raise SimulationError(f'the simulation does not run: {self._stepper.error}')
+        with self._stepper.lock:
+            return self._simulation.data.qpos.copy()
+
+    def bend(self, arcs: Iterable[tuple[str, float, float, float]]) -> None:
+        """Set arcs of tendon segments: name, bend [rad], direction [rad] and length [m] of each.
+
+        Raises:
+            PhysicsError: If there is no such segment or a value is outside its limits; nothing is
+                changed then.
+        """
+        wanted = {name: values.copy() for name, values in self._actuation.items()}
+        for segment, *arc in arcs:
+            if segment not in self._tendons:
+                known = ', '.join(self._tendons) or 'none'
+                raise PhysicsError(f'no tendon segment {segment[:40]!r}: there are {known}')
+            name, first = self._tendons[segment]
+            wanted[name][first : first + 3] = arc
+        self._set(wanted)
+
+    def drive(self, robot: str, values: dict[str, float]) -> None:
+        """Set coordinates of a robot, such as pressures [Pa] gauge or torques [N m], by name.
+
+        Raises:
+            PhysicsError: If there is no such coordinate or a value is outside its limits; nothing
+                is changed then.
+        """
+        columns = [c.name for c in self._simulation.robots[robot].actuation]
+        wanted = self._actuation[robot].copy()
+        for name, value in values.items():
+            if name not in columns:
+                known = ', '.join(columns)[:100]
+                raise PhysicsError(f'{robot} has no coordinate {name[:40]!r}: it has {known}')
+            wanted[columns.index(name)] = value
+        self._set({robot: wanted})
+
+    def touch(self) -> Touch:
+        """Return what touches now."""
+        with self._stepper.lock:
+            found = self._simulation.contacts()
+        return Touch(len(found), max((float(np.linalg.norm(c.force_n)) for c in found), default=0))
+
+    def _set(self, wanted: dict[str, np.ndarray]) -> None:
+        robots = self._simulation.robots
+        with self._stepper.lock:
+            try:
+                for name, values in wanted.items():
+                    robots[name].actuate(values)
+            except PhysicsError:
+                for name in wanted:
+                    robots[name].actuate(self._actuation[name])
+                raise
+            self._actuation |= wanted
