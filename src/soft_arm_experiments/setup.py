@@ -51,6 +51,7 @@ setup(
         'softarm.bench': [
             'cell = soft_arm_experiments.cli.bench_cell:main',
             'kinematics = soft_arm_experiments.cli.bench_kinematics:main',
+            'physics = soft_arm_experiments.cli.bench_physics:main',
             'vision = soft_arm_experiments.cli.bench_vision:main',
         ],
         'softarm.calibrate': [

@@ -13,9 +13,16 @@ RADIUS_M = 1e-3  # thin: a thick rod's sections turn with inertia of their own
 
 
 def rod_robot(
-    length_m: float, bending_stiffness_n_m2: float, mass_kg_m: float, sections: int
+    length_m: float,
+    bending_stiffness_n_m2: float,
+    mass_kg_m: float,
+    sections: int,
+    torsional_n_m2: float | None = None,
 ) -> Robot:
-    """Return a straight rod as a robot that no pressure bends; its base stands in the origin."""
+    """Return a straight rod as a robot that no pressure bends; its base stands in the origin.
+
+    Without a torsional stiffness it does not twist.
+    """
     segment = {
         'name': 'rod',
         'kind': 'single_bend',
@@ -24,7 +31,10 @@ def rod_robot(
         'rigid_length_m': 0.0,
         'body_mass_kg': mass_kg_m * length_m,
         'body_radius_m': RADIUS_M,
-        'stiffness': {'bending_n_m2': bending_stiffness_n_m2},
+        'stiffness': {
+            'bending_n_m2': bending_stiffness_n_m2,
+            'torsional_n_m2': torsional_n_m2,
+        },
         'collision': 'none',
         'chamber': 'none',
         'nominal': True,
