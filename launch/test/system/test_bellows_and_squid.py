@@ -86,7 +86,8 @@ def started(tmp_path):
 
 
 def test_four_limbs_move_and_carry_viewpoint_and_light(started):
-    heard = started('squid.launch.xml', {'/squid/joint_states': JointState, '/tf': TFMessage})
+    topics = {'/squid/joint_states': JointState, '/tf': TFMessage}
+    heard = started('squid.launch.xml', topics, 'simulate:=false')
     limbs = Limbs()
     publisher = heard.node.create_publisher(ArmConfiguration, '/squid/limb_configuration', 1)
     wanted = ArmConfiguration(
