@@ -50,6 +50,7 @@ class Part(BaseModel):
     """A part of a definition; unknown keys stay in `model_extra`."""
 
     model_config = ConfigDict(extra='allow', frozen=True)
+    __pydantic_extra__: dict[str, Any]
 
 
 class Link(Part):

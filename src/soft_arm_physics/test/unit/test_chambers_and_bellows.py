@@ -98,7 +98,7 @@ def test_a_chamber_that_grows_loses_pressure():
 @pytest.fixture(scope='module')
 def force():
     """Generalised forces of the chain over its joint positions."""
-    bellows = Simulation('two_module_arm')._state.bellows
+    bellows = Simulation('two_module_arm').state.bellows
 
     def at(qpos, effective_pa):
         force, damping = np.zeros((2, len(qpos)))
