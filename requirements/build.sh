@@ -22,6 +22,8 @@ rm -f install/.stamp
 echo 'build: compiling the kinematics and the workspace table of two_module_arm (once)'
 . ./env.sh
 echo '[[0, 0, 0.2], [0, 0, 2]]' | softarm kinematics ik --target-m - --axis 0 0 1 --json >/dev/null
+echo 'build: compiling the steps of the simulation (once)'
+softarm sim robot two_module_arm --duration 0.05 >/dev/null
 echo "build: compiling the ring's fit (once)"
 softarm bench vision --frames 2 --fits 1 >/dev/null || echo 'build: it will be compiled when it is first used'
 echo "$made_from" >install/.stamp
