@@ -31,6 +31,7 @@ setup(
         'pyarrow',
         'pycocotools',
         'pydantic>=2.9',
+        'pyelastica',
         'pyransac3d',
         'rosbags',
         'scipy',

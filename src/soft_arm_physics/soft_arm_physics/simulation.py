@@ -41,6 +41,7 @@ from soft_arm_physics.model.checks import (
     divergence,
     slowest_mode_rad_s,
 )
+from soft_arm_physics.model.urdf import write_urdf
 from soft_arm_physics.model.world import build, pose
 from soft_arm_physics.simulated_robot import SimulatedRobot
 from soft_arm_physics.state import State
@@ -327,6 +328,14 @@ class Simulation:
     def to_mjcf(self) -> str:
         """Return the model as MJCF, without what drives it: pressures, tendons and torques."""
         return str(self._spec.to_xml())
+
+    def to_urdf(self) -> str:
+        """Return robots and the bodies that carry them as URDF, at the start pose.
+
+        URDF has no key for springs: comments in the file give them, and say what else is left out.
+        """
+        objects = frozenset(item.name for item in self.world.objects)
+        return write_urdf(self.model, '_'.join(self.robots), objects)
 
 
 def _assembly(robot: Robot | Assembly | str | Path) -> Assembly:

@@ -4,11 +4,12 @@ import json
 import sys
 from argparse import Namespace
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
-from soft_arm_description.command_line import CommandLine
+from soft_arm_description.command_line import CommandLine, input_file, input_path
 
 PROMISES = {  # key: (limit, whether the figure must be at least the limit)
     'cantilever_error_fraction': (0.003, False),
@@ -32,11 +33,26 @@ def main(argv: list[str] | None = None) -> int:
     parser = CommandLine(
         prog='softarm bench physics',
         description='Measure accuracy and speed of the physics; the machine should be idle. '
-        'Takes about one minute.',
-        epilog='example: softarm bench physics --json',
+        'Takes about ten seconds.',
+        epilog='example: softarm bench physics --json --somo somo --somo-python venv/bin/python',
     )
     parser.add_json()
-    return parser.answer(argv, _measure)
+    parser.add_argument(
+        '--somo',
+        type=input_path,
+        metavar='CHECKOUT',
+        help='also compare the speed with SoMo, of which this is a checkout',
+    )
+    parser.add_argument(
+        '--somo-python',
+        type=input_file,
+        metavar='PYTHON',
+        default=Path(sys.executable),
+        help='Python that has PyBullet and NumPy < 1.24, which SoMo needs (default: this one)',
+    )
+    from soft_arm_physics.errors import PhysicsError
+
+    return parser.answer(argv, _measure, PhysicsError)
 
 
 def _measure(args: Namespace) -> int:
@@ -55,13 +71,17 @@ def _measure(args: Namespace) -> int:
         'squid': speed.squid_figures,
         'rollouts': speed.rollout_figures,
     }
+    if args.somo is not None:
+        from soft_arm_experiments.physics.somo import somo_figures
+
+        parts['SoMo'] = lambda: somo_figures(args.somo, args.somo_python)
     with tqdm(
         parts.items(), unit='part', file=sys.stderr, disable=not sys.stderr.isatty()
     ) as progress:
         for name, measure in progress:
             progress.set_description(name)
             figures |= measure()
-    missed = missed_bars(figures, with_somo=False)
+    missed = missed_bars(figures, with_somo=args.somo is not None)
     if args.json:
         print(json.dumps(figures | {'missed': missed}))
     else:

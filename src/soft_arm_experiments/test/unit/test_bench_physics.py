@@ -32,3 +32,8 @@ def test_a_figure_outside_its_limit_is_missed_and_somo_counts_with_a_checkout_on
             assert bench_physics.missed_bars(kept | {key: bad}, with_somo=True) == [key]
     without = kept | dict.fromkeys(bench_physics.WITH_SOMO)
     assert bench_physics.missed_bars(without, with_somo=False) == []
+
+
+def test_a_checkout_that_is_not_there_is_refused(capsys):
+    assert bench_physics.main(['--somo', 'no/such/folder']) == 2
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1

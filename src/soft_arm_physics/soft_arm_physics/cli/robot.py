@@ -32,6 +32,7 @@ examples:
   softarm sim robot two_module_arm --actuate 'm1_b1=40e3*sin(pi*t)' --plot out/arm.png
   softarm sim robot hand --actuate 'finger_grasp=0.02*sin(t)' --video out/hand.mp4
   softarm sim robot MINE.yaml --world floor --actuate DRIVE.csv --duration 10 --csv out/mine.csv
+  softarm sim robot hand --urdf out/hand.urdf
 """
 
 
@@ -89,6 +90,15 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         '--list', action='store_true', help='list the coordinates and their limits, and end'
     )
+    parser.add_argument(
+        '--mjcf', type=output_file('.xml'), metavar='F.xml', help='write the model, and end'
+    )
+    parser.add_argument(
+        '--urdf',
+        type=output_file('.urdf'),
+        metavar='F.urdf',
+        help='write the robots with what carries them for other engines, and end',
+    )
     parser.add_json()
     return parser.answer(
         argv, _simulate, PhysicsError, RobotFileError, AssemblyFileError, WorldFileError
@@ -124,6 +134,9 @@ def _simulate(options: argparse.Namespace) -> int:
     simulation = Simulation(options.file, options.world, time_step_s=options.time_step_s)
     if options.list:
         _list(simulation, options.json)
+        return 0
+    if options.mjcf or options.urdf:
+        _export(simulation, options)
         return 0
     plan = ActuationPlan(simulation.robots, options.actuate)
     begun_s = time.monotonic()
@@ -213,6 +226,18 @@ def _list(simulation: 'Simulation', as_json: bool) -> None:
             f'{row["name"]:28s} {row["column"]:32s} {row["low"]:.6g} .. {row["high"]:.6g} '
             f'{row["unit"]}'
         )
+
+
+def _export(simulation: 'Simulation', options: argparse.Namespace) -> None:
+    texts = ((options.mjcf, simulation.to_mjcf), (options.urdf, simulation.to_urdf))
+    files = [(file, text) for file, text in texts if file]
+    for file, text in files:
+        file.write_text(text(), encoding='utf-8')
+    if options.json:
+        print(json.dumps({'files': [str(file) for file, _ in files]}))
+        return
+    for file, _ in files:
+        print(f'written: {file}')
 
 
 def _report(recording: 'Recording', took_s: float, options: argparse.Namespace) -> None:
