@@ -27,7 +27,7 @@ class SimulatedRobot:
         robot: The robot file.
         state: The state of the simulation.
         actuation: Coordinates that drive it, in the order of `actuate`: pressures [Pa] of chambers,
-            theta, phi [rad] and ell [m] of tendons, torques [N m].
+            tensions [N] or theta, phi [rad] and ell [m] of tendons, torques [N m].
     """
 
     state: State
@@ -61,6 +61,8 @@ class SimulatedRobot:
         self._high = np.array([c.high for c in self.actuation])
         self._pressures: list[tuple[int, int]] = []  # coordinate, chamber of this robot
         self._tendons: list[tuple[int, int, float]] = []  # coordinate, source, natural length
+        # First coordinate and source; moments [N m] and push [N] per tension, (3, n).
+        self._tensions: list[tuple[int, int, np.ndarray]] = []
         self._torques: list[tuple[int, int]] = []  # coordinate, source
         self._connect(rests, first_chamber)
 
@@ -72,6 +74,14 @@ class SimulatedRobot:
             if isinstance(segment, (SingleBendSegment, ModalSegment)):
                 chamber = first_chamber + chambers.index(segment.chamber)
                 rests.add_bends(self.prefix, segment, chamber, self._mismatch.bends)
+            elif isinstance(segment, TendonSegment) and segment.tendons is not None:
+                source = rests.add_tensions(self.prefix, self._passed_by_tendons(segment))
+                angles_rad = np.deg2rad(segment.tendons.angles_deg)
+                arms_m = segment.tendons.radius_m * np.array(
+                    [np.cos(angles_rad), np.sin(angles_rad)]
+                )
+                effects = np.vstack([arms_m, -np.ones(len(angles_rad))])
+                self._tensions.append((columns[segment.tensions[0].name], source, effects))
             elif isinstance(segment, TendonSegment):
                 source = rests.add_tendons(self.prefix, segment)
                 column = columns[segment.actuation[0].name]
@@ -80,6 +90,10 @@ class SimulatedRobot:
                 source = rests.add_torques(self.prefix, segment)
                 for k, coordinate in enumerate(segment.actuation):
                     self._torques.append((columns[coordinate.name], source + k))
+
+    def _passed_by_tendons(self, last: TendonSegment) -> list[TendonSegment]:
+        before = self.robot.segments[: self.robot.segments.index(last) + 1]
+        return [s for s in before if isinstance(s, TendonSegment)]
 
     @property
     def rest_actuation(self) -> np.ndarray:
@@ -117,6 +131,9 @@ class SimulatedRobot:
                 theta * np.sin(phi),
                 ell - length_m,
             )
+        for column, source, effects in self._tensions:
+            tensions_n = given[column : column + effects.shape[1]]
+            self.state.sources[source : source + 3] = effects @ tensions_n
         for column, source in self._torques:
             self.state.sources[source] = given[column]
         return given

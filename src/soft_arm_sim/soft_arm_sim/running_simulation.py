@@ -46,7 +46,7 @@ class RunningSimulation:
             rest = robot.rest_actuation
             columns = [c.name for c in robot.actuation]
             for segment in robot.robot.segments:
-                if not isinstance(segment, TendonSegment):
+                if not isinstance(segment, TendonSegment) or segment.tendons is not None:
                     continue
                 if segment.name in self._tendons:
                     raise PhysicsError(

@@ -1,18 +1,34 @@
 """Segments bent by tendons."""
 
 import math
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from soft_arm_description.segments.physics import Disc, RoundSegment
 from soft_arm_description.segments.values import (
     Bend,
     Coordinate,
     LengthLimits,
+    Radius,
+    Strict,
     Turn,
     check_limits,
+    number,
 )
+
+Tension = Annotated[float, number(1e-3, 1e5, 'N')]
+
+
+class Tendons(Strict):
+    """Tendons parallel to the axis that tensions drive; they end at the segment's end.
+
+    They run through the tendon segments before their own, and act there too.
+    """
+
+    angles_deg: Annotated[tuple[Turn, ...], Field(min_length=1, max_length=12)]
+    radius_m: Radius
+    tension_limit_n: Tension
 
 
 class TendonSegment(RoundSegment):
@@ -23,6 +39,7 @@ class TendonSegment(RoundSegment):
     phi_limits_deg: tuple[Turn, Turn]
     length_limits_m: LengthLimits
     disc: Disc | None = None
+    tendons: Tendons | None = None
 
     @model_validator(mode='after')
     def _check(self) -> Self:
@@ -36,6 +53,16 @@ class TendonSegment(RoundSegment):
             Coordinate(f'{self.name}_theta', 'rad', *map(math.radians, self.theta_limits_deg)),
             Coordinate(f'{self.name}_phi', 'rad', *map(math.radians, self.phi_limits_deg)),
             Coordinate(f'{self.name}_ell', 'm', *self.length_limits_m),
+        )
+
+    @property
+    def tensions(self) -> tuple[Coordinate, ...]:
+        """Tension of each tendon [N]; none where a motor sets the arc."""
+        if self.tendons is None:
+            return ()
+        return tuple(
+            Coordinate(f'{self.name}_tendon_{k}', 'N', 0.0, self.tendons.tension_limit_n)
+            for k in range(1, len(self.tendons.angles_deg) + 1)
         )
 
     @property

@@ -70,13 +70,16 @@ def draw_mismatch(p: Pneumatics, n: int, seed: int, robot: int) -> Mismatch:
 def coordinates_of(robot: Robot) -> tuple[Coordinate, ...]:
     """Return what drives a robot, in the order of its segments.
 
-    Pressures [Pa] of the chambers, theta, phi [rad] and ell [m] of tendons, torques [N m].
+    Pressures [Pa] of the chambers, tensions [N] or theta, phi [rad] and ell [m] of tendons, torques
+    [N m].
     """
     found: dict[str, Coordinate] = {}
     for segment in robot.segments:
         if isinstance(segment, BellowsSegment):
             limits = segment.actuators.pressure_limits_pa
             found |= {name: Coordinate(name, 'Pa', *limits) for name in segment.chambers}
+        elif isinstance(segment, TendonSegment) and segment.tendons is not None:
+            found |= {c.name: c for c in segment.tensions}
         else:
             found |= {c.name: c for c in segment.actuation}
     return tuple(found.values())
@@ -235,6 +238,18 @@ class RestBuilder:
         for i in range(n):
             for k, joint in enumerate(('x', 'y', 'slide')):
                 self._add(f'{prefix}{segment.name}_{joint}_{i}', first + k, 1.0, row, 0.0)
+        return first
+
+    def add_tensions(self, prefix: str, segments: list[TendonSegment]) -> int:
+        """Let two bending moments [N m] and a push [N] act on segments; return their first."""
+        first = self.n_sources
+        self.n_sources += 3
+        row = np.array([0.0, 1.0])
+        for segment in segments:
+            for i in range(segment.sections):
+                for k, joint in enumerate(('x', 'y', 'slide')):
+                    name = f'{prefix}{segment.name}_{joint}_{i}'
+                    self._add(name, first + k, 1.0, row, 0.0, stiffness=1.0)
         return first
 
     def add_torques(self, prefix: str, segment: TorqueSegment) -> int:

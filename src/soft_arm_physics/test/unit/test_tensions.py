@@ -1,0 +1,81 @@
+"""Tendons driven by tension: a moment of radius times tension, and compression."""
+
+import numpy as np
+import pytest
+
+from soft_arm_description.robot import Robot, load_robot
+from soft_arm_description.world import World
+from soft_arm_physics import PhysicsError, Simulation
+
+FREE_SPACE = World(
+    schema_version=1, name='free_space', description='', gravity_m_s2=(0.0, 0.0, 0.0)
+)
+ARM_M, YOUNGS_MODULUS_PA, RADIUS_M, LENGTH_M = 0.015, 69e3, 0.02, 0.6
+BENDING_N_M2 = YOUNGS_MODULUS_PA * np.pi * RADIUS_M**4 / 4
+AXIAL_N = YOUNGS_MODULUS_PA * np.pi * RADIUS_M**2
+
+
+def limb(name='squid_camera', on=-1):
+    """A limb of the squid without taper; tendons end at the end of segment `on`."""
+    content = load_robot(name).model_dump(mode='json', exclude_unset=True)
+    for segment in content['segments']:
+        segment.pop('tip_radius_m')
+        segment['body_radius_m'] = RADIUS_M
+    content['segments'][on]['tendons'] = {
+        'angles_deg': [0.0, 90.0, 180.0, 270.0],
+        'radius_m': ARM_M,
+        'tension_limit_n': 2.0,
+    }
+    return Robot.model_validate(content)
+
+
+def bend_and_length(simulation):
+    """Bend towards x and towards y [rad] and length of the backbone [m]."""
+    tip = simulation.robot.T_base_tip()
+    axis = tip[:3, 2]
+    turn = np.arccos(np.clip(axis[2], -1.0, 1.0)) * axis[:2] / max(np.hypot(*axis[:2]), 1e-12)
+    steps = np.diff(simulation.robot.backbone_m(), axis=0)
+    return *turn, np.linalg.norm(steps, axis=1).sum()
+
+
+@pytest.mark.parametrize(('tendon', 'direction'), [(0, (1, 0)), (1, (0, 1)), (2, (-1, 0))])
+def test_a_tendon_bends_towards_itself_and_presses(tendon, direction):
+    simulation = Simulation(limb(), FREE_SPACE)
+    tensions_n = np.zeros(4)
+    tensions_n[tendon] = 1.0
+    simulation.robot.actuate(tensions_n)
+    simulation.settle(critical=True)
+    *bend_rad, length_m = bend_and_length(simulation)
+    expected_rad = ARM_M * 1.0 * LENGTH_M / BENDING_N_M2
+    assert bend_rad == pytest.approx(expected_rad * np.array(direction), rel=0.01, abs=0.005)
+    assert length_m == pytest.approx(LENGTH_M * (1.0 - 1.0 / AXIAL_N), rel=0.01)
+    assert length_m < LENGTH_M
+
+
+def test_tendons_that_pull_against_each_other_only_press():
+    simulation = Simulation(limb(), FREE_SPACE)
+    simulation.robot.actuate([1.5, 0.0, 1.5, 0.0])
+    simulation.step(4.0)
+    assert bend_and_length(simulation) == pytest.approx(
+        (0.0, 0.0, LENGTH_M * (1.0 - 3.0 / AXIAL_N)), abs=1e-6
+    )
+
+
+def test_a_tendon_bends_the_segments_that_it_runs_through():
+    simulation = Simulation(limb('squid_grasper'), FREE_SPACE)
+    names = [c.name for c in simulation.robot.actuation]
+    assert names[3:] == [f'grasper_2_tendon_{k}' for k in (1, 2, 3, 4)]
+    values = simulation.robot.rest_actuation
+    values[3] = 0.5
+    simulation.robot.actuate(values)
+    simulation.settle(critical=True)
+    expected_rad = ARM_M * 0.5 * LENGTH_M / BENDING_N_M2
+    assert bend_and_length(simulation)[0] == pytest.approx(expected_rad, rel=0.01)
+
+
+@pytest.mark.parametrize('tension_n', [-0.1, 2.1])
+def test_a_tension_outside_its_limits_is_refused(tension_n):
+    robot = Simulation(limb(), FREE_SPACE).robot
+    with pytest.raises(PhysicsError, match='camera_1_tendon_2') as caught:
+        robot.actuate([0.0, tension_n, 0.0, 0.0])
+    assert f'{tension_n:g}' in str(caught.value) and 'N' in str(caught.value)
