@@ -51,6 +51,9 @@ ROS |= {'action_msgs', 'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs',
 ROS |= {'rcl_interfaces', 'sensor_msgs', 'soft_arm_msgs', 'std_msgs', 'std_srvs', 'tf2_msgs'}
 ROS |= {'trajectory_msgs', 'visualization_msgs'}
 
+# A script of the benchmark of the physics runs under the interpreter that has these.
+OF_OTHER_INTERPRETERS = {'pybullet', 'somo'}
+
 ROS_TESTS = {'component', 'control_testing', 'system'}
 
 RIG_BASE = {'soft_arm_description', 'soft_arm_node_kit'}
@@ -86,7 +89,7 @@ def imports(file: Path) -> set[str]:
             names |= {alias.name.partition('.')[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             names.add(node.module.partition('.')[0])
-    return names - sys.stdlib_module_names
+    return names - sys.stdlib_module_names - OF_OTHER_INTERPRETERS
 
 
 def imports_of_code(package: str, *, with_ros: bool) -> set[str]:
