@@ -79,7 +79,7 @@ class TendonArm:
         self.arm, self.solver = Arm(robot), None  # the solver is loaded in another thread
         self.command = self.arm.rest_actuation
         self.taken = ''  # why the goal must end
-        self._node, self._parameters, self._send = node, parameters, send
+        self._node, self._defaults, self._send = node, parameters, send
         self._move: OpenLoopMove | None = None
         self._frames = TargetFrames(node, robot.base.frame, frames)
         self._tip = Header(frame_id=segment_tip_frame(robot, robot.segment_names[-1]))
@@ -137,7 +137,7 @@ class TendonArm:
             return None
 
     async def _start(self, job: Job) -> None:
-        request, p = job.handle.request, self._parameters
+        request, p = job.handle.request, self._defaults
         target = request.target
         if len(target.lengths_m):
             raise GoalError('lengths_m are of bellows, this arm has tendons: leave them empty')
