@@ -66,6 +66,7 @@ MAY_IMPORT = {
     'soft_arm_control': RIG_CORE,
     'pneumatic_driver': RIG_BASE,
     'abb_rws_bridge': RIG_BASE,
+    'soft_arm_twin': RIG_CORE | {'soft_arm_physics'},  # physics in view/ only, see below
     'softarm_cli': RIG_CORE | {'pneumatic_driver'},
     'abb_rws_emulator': {'soft_arm_description'},
     'soft_arm_physics': {'soft_arm_description', 'soft_arm_kinematics'},
@@ -182,6 +183,12 @@ def test_nothing_is_named_that_is_not_imported(package, monkeypatch):
 @pytest.mark.parametrize('package', MAY_IMPORT)
 def test_a_package_imports_only_packages_below_it(package):
     assert imports_of_code(package, with_ros=True) & PACKAGES.keys() <= MAY_IMPORT[package]
+
+
+def test_only_the_view_of_a_model_knows_physics():
+    code = PACKAGES['soft_arm_twin'] / 'soft_arm_twin'
+    files = {f.relative_to(code) for f in code.rglob('*.py') if 'soft_arm_physics' in imports(f)}
+    assert {f.parts[0] for f in files} <= {'view'}
 
 
 def test_no_package_depends_on_itself_through_others():

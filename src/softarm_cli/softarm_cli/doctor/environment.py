@@ -33,6 +33,7 @@ _PACKAGES = (
     'soft_arm_physics',
     'soft_arm_sim',
     'soft_arm_experiments',
+    'soft_arm_twin',
     'abb_rws_bridge',
     'abb_rws_emulator',
     'softarm_cli',

@@ -1,0 +1,23 @@
+from setuptools import find_packages, setup
+
+package_name = 'soft_arm_twin'
+
+setup(
+    name=package_name,
+    version='0.1.0',
+    packages=find_packages(exclude=['test', 'test.*']),
+    package_data={package_name: ['web/**/*']},
+    data_files=[
+        ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
+        ('share/' + package_name, ['package.xml']),
+    ],
+    install_requires=[
+        'numpy',
+    ],
+    zip_safe=False,  # the page's files are served from the folder
+    maintainer='soft_arm maintainers',
+    maintainer_email='maintainers@soft-arm.example.org',
+    description='See, drive and replay any robot in the browser.',
+    license='Apache-2.0',
+    extras_require={'test': ['hypothesis', 'pytest']},
+)

@@ -1,0 +1,1 @@
+"""What a page is told and what it may ask: one WebSocket, and static files."""
