@@ -12,12 +12,14 @@ setup(
         ('share/' + package_name, ['package.xml']),
     ],
     install_requires=[
+        'aiohttp>=3.9',
         'numpy',
+        'pydantic>=2.9',
     ],
     zip_safe=False,  # the page's files are served from the folder
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
     description='See, drive and replay any robot in the browser.',
     license='Apache-2.0',
-    extras_require={'test': ['hypothesis', 'pytest']},
+    extras_require={'test': ['hypothesis', 'opencv-python-headless', 'pytest']},
 )

@@ -1,0 +1,124 @@
+"""Which requests are let in, and what a browser may do with the answers.
+
+A page of another site that the operator visits can make the browser send requests here. Host and
+Origin tell those apart: a browser sets both, and a script cannot change them.
+"""
+
+import hmac
+import ipaddress
+import secrets
+from dataclasses import dataclass
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from soft_arm_twin.errors import AddressError
+
+LOOPBACK = ('127.0.0.1', 'localhost', '[::1]')
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether only this machine reaches an address; refuse the address of all interfaces.
+
+    Raises:
+        AddressError: If the host is neither 'localhost' nor one IP address of this machine.
+    """
+    if host == 'localhost':
+        return True
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        raise AddressError(
+            f'host {host}: give an IP address of this machine, or localhost'
+        ) from None
+    if address.is_unspecified:
+        raise AddressError(
+            f'host {host} means every network of this machine: give the address of one of them'
+        )
+    return address.is_loopback
+
+
+def new_token() -> str:
+    """Return a token that nobody guesses."""
+    return secrets.token_urlsafe(24)
+
+
+@dataclass(frozen=True)
+class Door:
+    """Checks each request.
+
+    Attributes:
+        host: Address that the server listens at.
+        port: Its port.
+        token: What a page must bring as a cookie, None if nothing.
+    """
+
+    host: str
+    port: int
+    token: str | None
+
+    @property
+    def url(self) -> str:
+        """What a person opens; opening it sets the cookie."""
+        query = f'?token={self.token}' if self.token else ''
+        return f'http://{self._name}:{self.port}/{query}'
+
+    @property
+    def _name(self) -> str:
+        return f'[{self.host}]' if ':' in self.host else self.host
+
+    @property
+    def _cookie(self) -> str:
+        return f'soft_arm_twin_{self.port}'
+
+    def _refusal(self, request: web.Request) -> str | None:
+        names = LOOPBACK if is_loopback(self.host) else (self._name,)
+        hosts = request.headers.getall('Host', [])
+        if len(hosts) != 1 or hosts[0] not in {f'{name}:{self.port}' for name in names}:
+            return f'Host is not the address of this server: open {names[0]}:{self.port}'
+        origins = request.headers.getall('Origin', [])
+        if origins not in ([], [f'http://{hosts[0]}']):
+            return 'Origin is not this page: another site may not speak to this server'
+        if not origins and request.path == '/socket':
+            return 'no Origin: only a page of this server may open the socket'
+        return None
+
+    def _same(self, token: str) -> bool:
+        return hmac.compare_digest((self.token or '').encode(), token.encode())
+
+    @property
+    def middleware(self) -> Middleware:
+        """Let a request in, or answer 403 or 405; take the token out of the address."""
+
+        @web.middleware
+        async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
+            if request.method != 'GET':
+                raise web.HTTPMethodNotAllowed(request.method, ['GET'])
+            if refusal := self._refusal(request):
+                raise web.HTTPForbidden(text=refusal)
+            if not self.token or self._same(request.cookies.get(self._cookie, '')):
+                return await handler(request)
+            if request.path != '/' or not self._same(request.query.get('token', '')):
+                raise web.HTTPForbidden(
+                    text='no token: open the address that was printed when the server started'
+                )
+            response = web.Response(status=303, headers={'Location': '/'})
+            response.set_cookie(
+                self._cookie, self.token, httponly=True, samesite='Strict', path='/'
+            )
+            return response
+
+        return guard
+
+    async def set_headers(self, request: web.Request, response: web.StreamResponse) -> None:
+        """Tell the browser to load nothing from elsewhere, and to ask whether a file is new."""
+        headers = response.headers
+        headers['Content-Security-Policy'] = (
+            f"default-src 'self'; connect-src 'self' ws://{request.host}; img-src 'self' blob:; "
+            "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        )
+        headers['Cross-Origin-Opener-Policy'] = 'same-origin'
+        headers['Cross-Origin-Resource-Policy'] = 'same-origin'
+        headers['Referrer-Policy'] = 'no-referrer'
+        headers['X-Content-Type-Options'] = 'nosniff'
+        headers['Cache-Control'] = 'no-cache'
