@@ -1,4 +1,4 @@
-"""Serve the waving tube: `PYTHONPATH=$PYTHONPATH:src/soft_arm_twin/test python -m twin_testing [PORT]`."""
+"""Serve the waving tube: `cd src/soft_arm_twin/test; python -m twin_testing [PORT]`."""
 
 import asyncio
 import contextlib
