@@ -84,6 +84,25 @@ class Configuration:
         """Derivative of the tip position by the actuation, (..., 3, n) [m per unit]."""
         return self.twist_jacobian[..., :3, :]
 
+    @cached_property
+    def section_poses(self) -> np.ndarray:
+        """Poses of base, ends of all sections and rigid ends that have a length, (..., m, 4, 4).
+
+        The places are those of `SimulatedRobot.T_world_backbone`; z is the tangent.
+        """
+        robot, start = (
+            self.arm.robot,
+            np.broadcast_to(np.eye(4), self.segment_poses.shape[:-3] + (4, 4)),
+        )
+        found = [start[..., None, :, :]]
+        for i, (segment, columns) in enumerate(zip(robot.segments, self.arm.columns, strict=True)):
+            end = self.segment_poses[..., i, :, :]
+            found.append(chain.section_poses(segment, columns, start, end, self.actuation))
+            if segment.rigid_length_m > 0.0:
+                found.append(end[..., None, :, :])
+            start = end
+        return np.concatenate(found, axis=-3)
+
     def backbone(self, points_per_segment: int = 20) -> np.ndarray:
         """Return the centre line from base to tip, (..., 1 + n_segments * points, 3) [m].
 

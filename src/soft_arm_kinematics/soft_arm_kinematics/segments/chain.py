@@ -149,6 +149,45 @@ def twist_jacobian(chain: Chain, actuation: np.ndarray) -> np.ndarray:
     return np.moveaxis(jacobian, (0, 1), (-1, -2))
 
 
+def section_poses(
+    segment: Segment, columns: np.ndarray, start: np.ndarray, end: np.ndarray, actuation: np.ndarray
+) -> np.ndarray:
+    """Return poses (..., sections, 4, 4) of the ends of a segment's sections, in the base.
+
+    Of a segment of hinges, the ends are the middles of its links. The last is at the segment's end
+    without its rigid length.
+
+    Args:
+        segment: The segment.
+        columns: The places of its coordinates in the actuation.
+        start: Pose (..., 4, 4) of its start in the base.
+        end: Pose (..., 4, 4) of its end, with the rigid length.
+        actuation: (..., n).
+    """
+    n, x = segment.sections, np.moveaxis(actuation, -1, 0)
+    if segment.kind == 'torque':
+        poses = _link_poses(segment, columns, start, actuation)[..., 1:, :, :]
+    elif segment.kind == 'modal':
+        lengths_m = segment.length_m * np.arange(1, n + 1) / n
+        parts = [
+            segment.model_copy(
+                update={'length_m': length_m, 'rigid_length_m': 0.0, 'closing_twist': True}
+            )
+            for length_m in lengths_m
+        ]
+        chain = make_chain(parts, [columns] * n, np.zeros((2, actuation.shape[-1])))
+        ends = [formulas.advance(chain, i, x, formulas.IDENTITY) for i in range(n)]
+        local = np.stack([pcc.transforms(frame, x.shape[1:]) for frame in ends], axis=-3)
+        poses = start[..., None, :, :] @ local
+    else:
+        chain = make_chain([segment], [columns], np.zeros((2, actuation.shape[-1])))
+        shares = np.arange(1, n + 1)[:, None] / n
+        poses = start[..., None, :, :] @ pcc.arc_transforms(arcs(chain, actuation) * shares)
+    poses[..., -1, :, :] = end
+    poses[..., -1, :3, 3] -= segment.rigid_length_m * end[..., :3, 2]
+    return poses
+
+
 def points_of_links(
     segment: TorqueSegment,
     columns: np.ndarray,
@@ -165,6 +204,18 @@ def points_of_links(
         actuation: (..., n).
         shares: (m,) of its length at which the points are.
     """
+    links = _link_poses(segment, columns, start, actuation)
+    along = shares * segment.sections
+    nearest = np.rint(along).astype(int)
+    beside_m = (along - nearest) * segment.length_m / segment.sections
+    links = links[..., nearest, :, :]
+    return links[..., :3, 3] + beside_m[:, None] * links[..., :3, 2]
+
+
+def _link_poses(
+    segment: TorqueSegment, columns: np.ndarray, start: np.ndarray, actuation: np.ndarray
+) -> np.ndarray:
+    """Return poses (..., sections + 1, 4, 4) of the start and of the ends of the sections."""
     names = [c.name.removeprefix(f'{segment.name}_') for c in segment.actuation]
     sections = [
         segment.model_copy(
@@ -183,9 +234,4 @@ def points_of_links(
     ]
     chain = make_chain(sections, of_sections, np.zeros((2, actuation.shape[-1])))
     start = start[..., None, :, :]
-    links = np.concatenate([start, start @ segment_poses(chain, actuation)], axis=-3)  # middles
-    along = shares * segment.sections
-    nearest = np.rint(along).astype(int)
-    beside_m = (along - nearest) * segment.length_m / segment.sections
-    links = links[..., nearest, :, :]
-    return links[..., :3, 3] + beside_m[:, None] * links[..., :3, 2]
+    return np.concatenate([start, start @ segment_poses(chain, actuation)], axis=-3)
