@@ -4,16 +4,16 @@ from pathlib import Path
 
 import mujoco
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from soft_arm_physics.errors import PhysicsError
 
 
-def mesh_volume_m3(path: str) -> float:
-    """Volume of a closed mesh [m^3].
+def read_mesh(path: str) -> tuple[np.ndarray, np.ndarray]:
+    """Read vertices (n, 3) [m] and triangles (m, 3) of a mesh file.
 
     Raises:
-        PhysicsError: If the file is missing, cannot be read, or its surface is not closed: an edge
-            that does not belong to exactly two triangles of opposite sense.
+        PhysicsError: If the file is missing or cannot be read.
     """
     if not Path(path).is_file():
         raise PhysicsError(f'mesh {path}: there is no such file; correct the path')
@@ -26,10 +26,23 @@ def mesh_volume_m3(path: str) -> float:
     except ValueError as error:
         text = ' '.join(str(error).split())
         raise PhysicsError(f'mesh {path} cannot be read: {text}; export it again') from error
+    # MuJoCo keeps it about its centre, along its principal axes
+    turned = Rotation.from_quat(model.mesh_quat[0], scalar_first=True)
+    return turned.apply(model.mesh_vert) + model.mesh_pos[0], model.mesh_face.copy()
+
+
+def mesh_volume_m3(path: str) -> float:
+    """Volume of a closed mesh [m^3].
+
+    Raises:
+        PhysicsError: If the file is missing, cannot be read, or its surface is not closed: an edge
+            that does not belong to exactly two triangles of opposite sense.
+    """
+    vertices_m, triangles = read_mesh(path)
     vertices, of_vertex = np.unique(
-        np.round(model.mesh_vert, 9), axis=0, return_inverse=True
+        np.round(vertices_m, 9), axis=0, return_inverse=True
     )  # corners that are stored once per triangle
-    faces = of_vertex.ravel()[model.mesh_face]
+    faces = of_vertex.ravel()[triangles]
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
     forward, counts = np.unique(edges, axis=0, return_counts=True)
     backward = np.unique(edges[:, ::-1], axis=0)
