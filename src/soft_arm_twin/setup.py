@@ -15,6 +15,9 @@ setup(
         'aiohttp>=3.9',
         'numpy',
         'pydantic>=2.9',
+        'scipy>=1.12',
+        'soft-arm-description',
+        'soft-arm-kinematics',
     ],
     zip_safe=False,  # the page's files are served from the folder
     maintainer='soft_arm maintainers',

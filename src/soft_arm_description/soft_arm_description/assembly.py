@@ -22,7 +22,7 @@ from soft_arm_description.segments.values import (
     check_unique,
 )
 from soft_arm_description.shipped import file_path, load_model, shipped_files, shown_path
-from soft_arm_description.yaml_file import shown
+from soft_arm_description.yaml_file import YamlFileError, read_yaml, shown
 
 
 class AssemblyFileError(DescriptionError):
@@ -138,3 +138,31 @@ def make_assembly(content: AssemblyFile, folder: Path) -> Assembly:
             raise AssemblyFileError(f'robots.{i}.robot: {error}') from error
         robots.append(MountedRobot(entry.name, robot, entry.mount, entry.position_m, entry.rpy_deg))
     return Assembly(content.name, content.description, bodies, tuple(robots))
+
+
+def as_assembly(robot: Robot | Assembly | str | Path) -> Assembly:
+    """Return an assembly; of a robot, with that robot alone, where its file says.
+
+    Args:
+        robot: Robot or assembly, or the name or path of the file of one.
+
+    Raises:
+        RobotFileError, AssemblyFileError: If the file cannot be used.
+    """
+    if isinstance(robot, Assembly):
+        return robot
+    if not isinstance(robot, Robot):
+        if str(robot) in shipped_assemblies() or _is_assembly_file(robot):
+            return load_assembly(robot)
+        robot = load_robot(robot)
+    base = robot.base
+    alone = MountedRobot(robot.name, robot, None, base.position_m, base.rpy_deg)
+    return Assembly(robot.name, robot.description, (), (alone,))
+
+
+def _is_assembly_file(path: str | Path) -> bool:
+    try:
+        content = read_yaml(path)
+    except (OSError, ValueError, YamlFileError):
+        return False  # load_robot says what is wrong
+    return isinstance(content, dict) and 'robots' in content

@@ -112,7 +112,24 @@ def known_robot(text: str) -> str:
     """Name of a shipped robot, or path of a file that is there."""
     from soft_arm_description.robot import shipped_robots  # imports take a while
 
-    shipped = shipped_robots()
+    return _known(text, [*shipped_robots()])
+
+
+def known_robot_or_assembly(text: str) -> str:
+    """Name of a shipped robot or assembly, or path of a file that is there."""
+    from soft_arm_description import shipped_assemblies, shipped_robots
+
+    return _known(text, [*shipped_robots(), *shipped_assemblies()])
+
+
+def known_world(text: str) -> str:
+    """Name of a shipped world, or path of a file that is there."""
+    from soft_arm_description import shipped_worlds
+
+    return _known(text, [*shipped_worlds()])
+
+
+def _known(text: str, shipped: list[str]) -> str:
     if text not in shipped and not os.path.isfile(text):
         raise argparse.ArgumentTypeError(
             f'{text!r}: No such file; give a path or one of {", ".join(sorted(shipped))}'

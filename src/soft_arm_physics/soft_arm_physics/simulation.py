@@ -15,16 +15,10 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
-from soft_arm_description.assembly import (
-    Assembly,
-    MountedRobot,
-    load_assembly,
-    shipped_assemblies,
-)
-from soft_arm_description.robot import Robot, load_robot
+from soft_arm_description.assembly import Assembly, as_assembly
+from soft_arm_description.robot import Robot
 from soft_arm_description.segments import MissingPhysicsError
 from soft_arm_description.world import World, load_world
-from soft_arm_description.yaml_file import YamlFileError, read_yaml
 from soft_arm_physics.actuation.drive import (
     RestBuilder,
     draw_mismatch,
@@ -110,7 +104,7 @@ class Simulation:
             pneumatics = Pneumatics()
         p = pneumatics if isinstance(pneumatics, Pneumatics) else load_pneumatics(pneumatics)
         try:
-            built = build(_assembly(robot), self.world, time_step_s)
+            built = build(as_assembly(robot), self.world, time_step_s)
             model = built.spec.compile()
         except (MissingPhysicsError, ValueError) as error:
             raise PhysicsError(' '.join(str(error).split())) from error
@@ -336,24 +330,3 @@ class Simulation:
         """
         objects = frozenset(item.name for item in self.world.objects)
         return write_urdf(self.model, '_'.join(self.robots), objects)
-
-
-def _assembly(robot: Robot | Assembly | str | Path) -> Assembly:
-    """Return an assembly; of a robot, with that robot alone, where its file says."""
-    if isinstance(robot, Assembly):
-        return robot
-    if not isinstance(robot, Robot):
-        if str(robot) in shipped_assemblies() or _is_assembly_file(robot):
-            return load_assembly(robot)
-        robot = load_robot(robot)
-    base = robot.base
-    alone = MountedRobot(robot.name, robot, None, base.position_m, base.rpy_deg)
-    return Assembly(robot.name, robot.description, (), (alone,))
-
-
-def _is_assembly_file(path: str | Path) -> bool:
-    try:
-        content = read_yaml(path)
-    except (OSError, ValueError, YamlFileError):
-        return False  # load_robot says what is wrong
-    return isinstance(content, dict) and 'robots' in content

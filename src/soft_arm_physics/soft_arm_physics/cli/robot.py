@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import sys
 import time
 from collections.abc import Callable
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from soft_arm_description.command_line import (
     CommandLine,
+    known_robot_or_assembly,
+    known_world,
     number_in,
     output_file,
     plot_file,
@@ -47,11 +48,13 @@ def main(argv: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        'file', type=_known_file, help='name or path of a robot file or an assembly file'
+        'file',
+        type=known_robot_or_assembly,
+        help='name or path of a robot file or an assembly file',
     )
     parser.add_argument(
         '--world',
-        type=_known_world,
+        type=known_world,
         default='empty',
         help='name or path of a world file (default: %(default)s, gravity and nothing else)',
     )
@@ -103,26 +106,6 @@ def main(argv: list[str]) -> int:
     return parser.answer(
         argv, _simulate, PhysicsError, RobotFileError, AssemblyFileError, WorldFileError
     )
-
-
-def _known_file(text: str) -> str:
-    from soft_arm_description import shipped_assemblies, shipped_robots
-
-    return _known(text, [*shipped_robots(), *shipped_assemblies()])
-
-
-def _known_world(text: str) -> str:
-    from soft_arm_description import shipped_worlds
-
-    return _known(text, list(shipped_worlds()))
-
-
-def _known(text: str, shipped: list[str]) -> str:
-    if text not in shipped and not os.path.isfile(text):
-        raise argparse.ArgumentTypeError(
-            f'{text!r}: No such file; give a path or one of {", ".join(sorted(shipped))}'
-        )
-    return text
 
 
 def _simulate(options: argparse.Namespace) -> int:
