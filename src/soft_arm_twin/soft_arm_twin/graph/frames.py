@@ -1,0 +1,52 @@
+"""Latest transforms of a graph, by the names of their frames."""
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+MOST_FRAMES = 5000
+
+
+class LatestFrames:
+    """Keeps the newest transform of every frame on its parent."""
+
+    def __init__(self) -> None:
+        self._parents: dict[str, tuple[str, np.ndarray]] = {}
+
+    def set(self, parent: str, child: str, T_parent_child: np.ndarray) -> None:
+        """Take a transform (4, 4); of more than 5000 frames, the others are ignored."""
+        if child in self._parents or len(self._parents) < MOST_FRAMES:
+            self._parents[child] = parent, T_parent_child
+
+    def take(self, message) -> None:
+        """Take all transforms of a tf message; those that are not finite are ignored."""
+        for transform in message.transforms:
+            T = pose_matrix(transform.transform.translation, transform.transform.rotation)
+            if T is not None:
+                self.set(transform.header.frame_id, transform.child_frame_id, T)
+
+    def pose(self, frame: str) -> np.ndarray | None:
+        """Return the pose (4, 4) of a frame in the root of its tree.
+
+        It is None for a frame that was never told, and where frames are each other's parents.
+        """
+        if frame not in self._parents:
+            return None
+        T = np.eye(4)
+        for _ in range(MOST_FRAMES):
+            entry = self._parents.get(frame)
+            if entry is None:
+                return T
+            frame, step = entry
+            T = step @ T
+        return None
+
+
+def pose_matrix(position, orientation) -> np.ndarray | None:
+    """Return a pose (4, 4) of a message's position and quaternion; None if it is no pose."""
+    q_xyzw = np.array([orientation.x, orientation.y, orientation.z, orientation.w])
+    T = np.eye(4)
+    T[:3, 3] = position.x, position.y, position.z
+    if not np.isfinite(T).all() or not 0.5 < np.linalg.norm(q_xyzw) < 2.0:
+        return None
+    T[:3, :3] = Rotation.from_quat(q_xyzw).as_matrix()
+    return T

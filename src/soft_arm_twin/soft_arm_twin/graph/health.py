@@ -1,0 +1,75 @@
+"""Diagnostics and log of all nodes."""
+
+from typing import Any
+
+from soft_arm_twin.graph.journal import Journal
+from soft_arm_twin.graph.topics import Topic
+from soft_arm_twin.source import Diagnostic, Level, Value
+
+STALE_S = 3.5  # nodes report once a second
+_LEVELS: dict[int, Level] = {0: 'info', 1: 'warning', 2: 'error', 3: 'warning'}
+_LATENCIES = ('round_trip_s', 'joint_age_s', 'image_to_command_p50_s', 'image_to_command_p99_s')
+_LOG_WARNING, _LOG_ERROR = 30, 40  # of rcl_interfaces/msg/Log
+
+
+class Health:
+    """What every node says of itself.
+
+    Args:
+        journal: Takes the nodes' log.
+    """
+
+    def __init__(self, journal: Journal):
+        self._journal = journal
+        self._statuses: dict[str, tuple[float, Any]] = {}
+
+    def topics(self) -> tuple[Topic, ...]:
+        """Return what it listens to."""
+        return (
+            Topic('/diagnostics', 'diagnostic_msgs/msg/DiagnosticArray', self._take, 'report'),
+            Topic('/rosout', 'rcl_interfaces/msg/Log', self._take_log, 'report'),
+        )
+
+    def _take(self, message: Any, now_s: float) -> None:
+        for status in message.status:
+            self._statuses[status.name] = now_s, status
+
+    def _take_log(self, message: Any, _now_s: float) -> None:
+        level: Level = 'info'
+        if message.level >= _LOG_WARNING:
+            level = 'error' if message.level >= _LOG_ERROR else 'warning'
+        stamp_s = message.stamp.sec + 1e-9 * message.stamp.nanosec
+        self._journal.add(stamp_s, level, message.name, message.msg)
+
+    def diagnostics(self, now_s: float) -> tuple[Diagnostic, ...]:
+        """Return one line for each node, the worst first.
+
+        A message has its remedy after its last colon, as all messages of these nodes do.
+        """
+        found = []
+        for name, (heard_s, status) in self._statuses.items():
+            if now_s - heard_s > STALE_S:
+                text = f'silent for {now_s - heard_s:.0f} s'
+                found.append(Diagnostic('error', name, text, 'it ended or hangs: softarm doctor'))
+                continue
+            text, _, remedy = status.message.rpartition(': ')
+            level = _LEVELS[int.from_bytes(bytes(status.level), 'little')]
+            found.append(Diagnostic(level, name, text or remedy, remedy if text else ''))
+        order = ('error', 'warning', 'info')
+        return tuple(sorted(found, key=lambda d: (order.index(d.level), d.name)))
+
+    def latencies(self) -> tuple[Value, ...]:
+        """Return the latencies that nodes report, in milliseconds."""
+        return tuple(
+            Value('Latencies', f'{name} {pair.key[:-2].replace("_", " ")}', ms, 'ms')
+            for name, (_, status) in sorted(self._statuses.items())
+            for pair in status.values
+            if pair.key in _LATENCIES and (ms := _milliseconds(pair.value)) is not None
+        )
+
+
+def _milliseconds(text: str) -> float | None:
+    try:
+        return 1e3 * float(text)
+    except ValueError:
+        return None

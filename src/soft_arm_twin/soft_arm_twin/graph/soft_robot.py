@@ -1,0 +1,240 @@
+"""One soft robot in a graph: its shape, pressures, target, and its tip as a camera sees it.
+
+Everything is read by the names of messages' fields, so messages of a graph and of a bag will do.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from soft_arm_description.robot import Robot
+from soft_arm_description.urdf import robot_urdf
+from soft_arm_kinematics.arm import Arm
+from soft_arm_kinematics.segments.sections import arc_sections
+from soft_arm_twin.graph.frames import LatestFrames, pose_matrix
+from soft_arm_twin.graph.topics import Feed, Topic
+from soft_arm_twin.parts.urdf_model import UrdfModel
+from soft_arm_twin.source import Age, Series, Value
+
+SIGMAS = 2.0  # size of the ellipsoid that shows a covariance
+JOINTS_LIMIT_S = PRESSURES_LIMIT_S = RING_LIMIT_S = 0.5
+
+
+class SoftRobot:
+    """What a graph tells of a robot that has a robot file.
+
+    Args:
+        namespace: Namespace of its nodes, such as `/soft_arm`.
+        robot: The robot file.
+        frames: Transforms of the graph.
+        name: What people call it; several robots of one namespace have names of their own.
+
+    Attributes:
+        model: Its URDF.
+        joints: Values of the joints of its URDF [rad, m], (n,); None before the first.
+        preview: Joints of a shape that is proposed, (n,); None: no shape.
+        vision: Tip as the camera sees it, in the base frame: pose (4, 4), covariance (3, 3) [m^2].
+        truth_m: Tip as the simulation knows it in the world [m], (3,).
+        target_m: Target of the controller in the base frame [m], (3,).
+        pressures_pa, commands_pa: Measured and commanded pressures [Pa] by chamber.
+        commander, command_heard_s: Who commanded last, and when [s], monotonic.
+    """
+
+    def __init__(self, namespace: str, robot: Robot, frames: LatestFrames, name: str = ''):
+        self.namespace, self.robot, self.name = namespace, robot, name or namespace.strip('/')
+        self._frames = frames
+        self.model = UrdfModel(robot_urdf(robot))
+        last = robot.segments[-1].name
+        self._tip = self.model.index(f'{robot.base.frame_prefix}{last}_end')
+        self._joints_feed = Feed(f'{self.name} joint_states', JOINTS_LIMIT_S)
+        self._pressures_feed = Feed(f'{self.name} pressures', PRESSURES_LIMIT_S)
+        self._ring_feed = Feed(f'{self.name} ring_pose', RING_LIMIT_S)
+        self.joints: np.ndarray | None = None
+        self.preview: np.ndarray | None = None
+        self.vision: tuple[np.ndarray, np.ndarray] | None = None
+        self.truth_m: np.ndarray | None = None
+        self.target_m: np.ndarray | None = None
+        self.pressures_pa: dict[str, float] = {}
+        self.commands_pa: dict[str, float] = {}
+        self.commander, self.command_heard_s = '', -np.inf
+
+    @property
+    def shape_source(self) -> str:
+        """Name of the age of its shape."""
+        return self._joints_feed.name
+
+    @property
+    def vision_source(self) -> str:
+        """Name of the age of its tip as the camera sees it."""
+        return self._ring_feed.name
+
+    def topics(self) -> tuple[Topic, ...]:
+        """Return what it listens to."""
+        at = self.namespace.rstrip('/')
+        pressures = 'soft_arm_msgs/msg/ChamberPressures'
+        pose = 'geometry_msgs/msg/PoseWithCovarianceStamped'
+        found = [Topic(f'{at}/joint_states', 'sensor_msgs/msg/JointState', self._take_joints)]
+        if self.robot.chambers:
+            found += [
+                Topic(f'{at}/pressures', pressures, self._take_pressures),
+                Topic(f'{at}/pressure_command', pressures, self._take_command),
+            ]
+        if self.robot.ring:
+            found += [
+                Topic(f'{at}/ring_pose', pose, self._take_ring),
+                Topic(
+                    f'{at}/target', 'visualization_msgs/msg/Marker', self._take_target, 'latched'
+                ),
+                Topic(
+                    f'{at}/virtual_rig/debug/tip_truth',
+                    'geometry_msgs/msg/PoseStamped',
+                    self._take_truth,
+                ),
+            ]
+        return tuple(found)
+
+    def _take_joints(self, message: Any, now_s: float) -> None:
+        values = self.model.values_of(dict(zip(message.name, message.position, strict=False)))
+        if values is not None:
+            self.joints, self._joints_feed.heard_s = values, now_s
+
+    def _take_pressures(self, message: Any, now_s: float) -> None:
+        self.pressures_pa = self._by_chamber(message)
+        self._pressures_feed.heard_s = now_s
+
+    def _take_command(self, message: Any, now_s: float) -> None:
+        self.commands_pa = self._by_chamber(message)
+        self.commander, self.command_heard_s = message.source, now_s
+
+    def _by_chamber(self, message: Any) -> dict[str, float]:
+        given = dict(zip(message.names, message.pressures_pa, strict=False))
+        return {
+            name: float(given[name])
+            for name in self.robot.chambers
+            if name in given and np.isfinite(given[name])
+        }
+
+    def _take_ring(self, message: Any, now_s: float) -> None:
+        T = pose_matrix(message.pose.pose.position, message.pose.pose.orientation)
+        covariance_m2 = np.reshape(message.pose.covariance, (6, 6))[:3, :3]
+        if T is not None and np.isfinite(covariance_m2).all():
+            self.vision, self._ring_feed.heard_s = (T, covariance_m2), now_s
+
+    def _take_target(self, message: Any, _now_s: float) -> None:
+        p = message.pose.position
+        self.target_m = np.array([p.x, p.y, p.z])
+
+    def _take_truth(self, message: Any, _now_s: float) -> None:
+        T = pose_matrix(message.pose.position, message.pose.orientation)
+        base = self._frames.pose(message.header.frame_id)
+        if T is not None:
+            self.truth_m = (T if base is None else base @ T)[:3, 3]
+
+    def base_pose(self) -> np.ndarray:
+        """Return the pose of its base in the world, (4, 4); by its file before any is told."""
+        told = self._frames.pose(self.robot.base.frame)
+        return base_of_file(self.robot) if told is None else told
+
+    def joints_of_arcs(self, theta_rad, phi_rad, ell_m) -> np.ndarray:
+        """Return the joints (n,) of arcs: bend, direction and length of each segment, (s,)."""
+        segments = zip(self.robot.segments, theta_rad, phi_rad, ell_m, strict=True)
+        return np.concatenate(
+            [
+                arc_sections(theta, phi, ell, s.sections, s.closing_twist)
+                for s, theta, phi, ell in segments
+            ]
+        )
+
+    def ages(self, now_s: float) -> tuple[Age, ...]:
+        """Return the ages of what it hears."""
+        feeds = [self._joints_feed]
+        feeds += [self._pressures_feed] if self.robot.chambers else []
+        feeds += [self._ring_feed] if self.robot.ring else []
+        return tuple(feed.age(now_s) for feed in feeds)
+
+    def tip_m(self) -> np.ndarray | None:
+        """Return the tip by the model in the base frame [m], (3,)."""
+        return None if self.joints is None else self.model.poses(self.joints)[self._tip, :3, 3]
+
+    def values(self) -> tuple[Value, ...]:
+        """Return its tip, its distances and its pressures."""
+        tip_m, group = self.tip_m(), self.name
+        seen_m = None if self.vision is None else self.vision[0][:3, 3]
+        model, vision = self.shape_source, self.vision_source
+        found = [
+            Value(group, f'tip {axis} by model', _mm(tip_m, i), 'mm', source=model)
+            for i, axis in enumerate('xyz')
+        ]
+        if self.robot.ring:
+            found += [
+                Value(group, f'tip {axis} by vision', _mm(seen_m, i), 'mm', source=vision)
+                for i, axis in enumerate('xyz')
+            ]
+            apart, error = _apart_mm(tip_m, seen_m), self.tip_error_mm()
+            found.append(Value(group, 'model to vision', apart, 'mm', source=vision))
+            found.append(Value(group, 'tip to target', error, 'mm', source=vision))
+        for name, (low, high) in zip(
+            self.robot.chambers, self.robot.pressure_limits_pa.T * 1e-3, strict=True
+        ):
+            measured, asked = self.pressures_pa.get(name), self.commands_pa.get(name)
+            found.append(
+                Value(
+                    f'{group} pressures',
+                    name,
+                    _kpa(measured),
+                    'kPa',
+                    _kpa(asked),
+                    float(low),
+                    float(high),
+                    self._pressures_feed.name,
+                )
+            )
+        return tuple(found)
+
+    def tip_error_mm(self) -> float | None:
+        """Return the distance of the tip, by vision or else by the model, from the target [mm]."""
+        seen_m = self.tip_m() if self.vision is None else self.vision[0][:3, 3]
+        return _apart_mm(seen_m, self.target_m)
+
+    def plots(self) -> tuple[Series, ...]:
+        """Return the newest points of its running plots."""
+        found = []
+        heard_s = self._pressures_feed.heard_s
+        if heard_s is not None:
+            plot = f'{self.name}: pressures'
+            for name in self.robot.chambers:
+                at_pa, asked_pa = self.pressures_pa.get(name), self.commands_pa.get(name)
+                found.append(Series(plot, name, 'kPa', heard_s, _kpa(at_pa)))
+                found.append(Series(plot, f'{name} asked', 'kPa', heard_s, _kpa(asked_pa)))
+        error_mm, seen_s = self.tip_error_mm(), self._ring_feed.heard_s
+        if error_mm is not None and seen_s is not None:
+            found.append(Series(f'{self.name}: tip to target', 'error', 'mm', seen_s, error_mm))
+        return tuple(found)
+
+    def ellipsoid(self) -> np.ndarray:
+        """Return the affine frame (4, 4) in which a unit sphere shows the tip's covariance."""
+        if self.vision is None:
+            return np.zeros((4, 4))
+        T, covariance_m2 = self.vision
+        values, axes = np.linalg.eigh(covariance_m2)
+        affine = np.eye(4)
+        affine[:3, :3] = axes * (SIGMAS * np.sqrt(np.maximum(values, 0.0)))
+        affine[:3, 3] = T[:3, 3]
+        return self.base_pose() @ affine
+
+
+def base_of_file(robot: Robot) -> np.ndarray:
+    """Return the pose (4, 4) of a robot's base in its parent frame, by its file."""
+    return Arm(robot).base_pose
+
+
+def _mm(point_m: np.ndarray | None, i: int) -> float | None:
+    return None if point_m is None else 1e3 * float(point_m[i])
+
+
+def _apart_mm(a_m: np.ndarray | None, b_m: np.ndarray | None) -> float | None:
+    return None if a_m is None or b_m is None else 1e3 * float(np.linalg.norm(a_m - b_m))
+
+
+def _kpa(pressure_pa: float | None) -> float | None:
+    return None if pressure_pa is None else 1e-3 * pressure_pa

@@ -1,0 +1,99 @@
+"""The source of a twin beside a running graph."""
+
+import time
+from collections.abc import Awaitable
+from typing import Any, Self
+
+from soft_arm_twin.graph.drawing import Drawing
+from soft_arm_twin.graph.gripper import Gripper
+from soft_arm_twin.graph.industrial_robot import IndustrialRobot
+from soft_arm_twin.graph.known_graph import KnownGraph
+from soft_arm_twin.graph.soft_robot import SoftRobot
+from soft_arm_twin.ros.arm_commands import ArmCommands
+from soft_arm_twin.ros.commands import Commands
+from soft_arm_twin.ros.gripper_commands import GripperCommands
+from soft_arm_twin.ros.limb_commands import LimbCommands
+from soft_arm_twin.ros.live_graph import LiveGraph
+from soft_arm_twin.ros.robot_commands import RobotCommands
+from soft_arm_twin.scene import Scene
+from soft_arm_twin.source import Answer, Cloud, Jpeg, Panel, Snapshot
+
+
+class GraphSource:
+    """Shows and commands whatever runs. Use it in a `with` statement.
+
+    Args:
+        domain: ROS domain; None is the domain of the environment.
+    """
+
+    title = 'twin'
+
+    def __init__(self, domain: int | None = None):
+        self._known = KnownGraph()
+        self._drawing = Drawing(self._known)
+        self._graph = LiveGraph(self._known, self._on_system, domain)
+        self._commands: list[Commands] = []
+
+    def __enter__(self) -> Self:
+        self._graph.__enter__()
+        self._graph.listen()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._graph.__exit__(*error)
+
+    def _on_system(self, system: Any) -> None:
+        """Make the commands of a system that was found."""
+        made: Commands | None = None
+        if isinstance(system, IndustrialRobot):
+            made = RobotCommands(self._graph, system)
+        elif isinstance(system, Gripper):
+            made = GripperCommands(self._graph, system.namespace)
+        elif isinstance(system, SoftRobot) and '/' in system.name:
+            made = LimbCommands(self._graph, system)
+        elif isinstance(system, SoftRobot) and system.robot.ring is not None:
+            made = ArmCommands(self._graph, system)
+        if made is not None:
+            self._commands = [*self._commands, made]
+
+    def scene(self) -> Scene:
+        """Return what is drawn."""
+        return self._drawing.scene()
+
+    def snapshot(self) -> Snapshot:
+        """Return where everything is."""
+        return self._drawing.snapshot(time.monotonic())
+
+    def panel(self) -> Panel:
+        """Return what stands beside the picture."""
+        now_s, known = time.monotonic(), self._known
+        previews = (c.texts() for c in self._commands if isinstance(c, ArmCommands))
+        return Panel(
+            controls=tuple(control for c in self._commands for control in c.controls()),
+            values=known.values(),
+            ages=known.ages(now_s),
+            diagnostics=known.diagnostics(now_s),
+            events=known.journal.events(),
+            plots=known.plots(),
+            texts=(*known.texts(), *(text for texts in previews for text in texts)),
+        )
+
+    def image(self) -> Jpeg | None:
+        """Return the newest picture of the camera that is chosen."""
+        return None
+
+    def cloud(self) -> Cloud | None:
+        """Return the newest points."""
+        return None
+
+    def command(self, control: str, value: Any, owner: bool) -> Answer | Awaitable[Answer]:
+        """Carry out a command through the public actions and services."""
+        for commands in self._commands:
+            if any(known.name == control for known in commands.controls()):
+                return commands.command(control, value)
+        return Answer(False, f'{control}: its system is gone')
+
+    def released(self) -> None:
+        """End what needs an owner."""
+        for commands in self._commands:
+            commands.released()

@@ -1,0 +1,172 @@
+"""Finds the systems of a running graph, and listens to them.
+
+A robot is known by its file: the node that publishes its `configuration` has the parameter `robot`,
+the node that publishes the `scene` of an assembly has `assembly` and `world`.
+"""
+
+import asyncio
+import concurrent.futures
+import importlib
+import time
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+from rcl_interfaces.srv import GetParameters
+
+from soft_arm_description.assembly import load_assembly
+from soft_arm_description.errors import DescriptionError
+from soft_arm_description.robot import load_robot
+from soft_arm_description.world import load_world
+from soft_arm_node_kit import qos
+from soft_arm_node_kit.graph import UNNAMED, node_name
+from soft_arm_node_kit.session import Session
+from soft_arm_twin.errors import TwinError
+from soft_arm_twin.graph.known_graph import KnownGraph
+
+LOOK_S = 1.0
+ANSWER_S = 3.0
+_PROFILES = {'stream': qos.SENSOR, 'latched': qos.LATCHED, 'report': qos.STATE}
+
+
+class LiveGraph(Session):
+    """A session that keeps a `KnownGraph` true. Use it in a `with` statement.
+
+    Args:
+        known: Is filled with what is found and heard.
+        on_system: Is called, in the thread of the session, with each system that is found.
+        domain: ROS domain; None is the domain of the environment.
+    """
+
+    def __init__(
+        self,
+        known: KnownGraph,
+        on_system: Callable[[Any], None] = lambda _: None,
+        domain: int | None = None,
+    ):
+        super().__init__('softarm_twin', domain=domain)
+        self.known, self._on_system = known, on_system
+        self._asked: set[str] = set()  # topics whose publisher is known or has been asked
+        self._takes: dict[str, list[Callable[[Any, float], None]]] = {}
+
+    def listen(self) -> None:
+        """Find systems from now on, in a thread."""
+        self.node.create_timer(LOOK_S, self._look)
+        self._look()
+        self.spin_in_thread()
+
+    def ask(self, client: Any, request: Any, timeout_s: float = ANSWER_S) -> Awaitable[Any]:
+        """Call a service from the thread of a running asyncio loop.
+
+        Returns:
+            An awaitable of its response; TwinError if no node offers it or none answers in time.
+        """
+        answer: concurrent.futures.Future = concurrent.futures.Future()
+
+        def send() -> None:
+            if not client.service_is_ready():
+                answer.set_exception(TwinError(f'{client.srv_name} is not offered: softarm doctor'))
+                return
+            client.call_async(request).add_done_callback(
+                lambda future: answer.cancelled() or answer.set_result(future.result())
+            )
+
+        self._executor.create_task(send)
+        return _within(answer, timeout_s, client.srv_name)
+
+    def post(self, act: Callable[[], None]) -> None:
+        """Run something in the thread of the session."""
+        self._executor.create_task(act)
+
+    def event(self, level: Any, text: str, source: str = 'twin') -> None:
+        """Add an event of the twin itself."""
+        self.known.journal.add(self.now_s(), level, source, text)
+
+    def _look(self) -> None:
+        for topic, types in self.node.get_topic_names_and_types():
+            namespace, _, name = topic.rpartition('/')
+            if topic in self._asked:
+                continue
+            if 'soft_arm_msgs/msg/ControllerState' in types:
+                self._asked.add(topic)
+                self._found(self.known.add_industrial_robot(namespace))
+            elif 'soft_arm_msgs/msg/GripperState' in types and name == 'state':
+                self._asked.add(topic)
+                self._found(self.known.add_gripper(namespace))
+            elif name == 'configuration' and 'soft_arm_msgs/msg/ArmConfiguration' in types:
+                self._ask(topic, ['robot'], partial(self._add_robot, namespace))
+            elif name == 'scene' and 'visualization_msgs/msg/MarkerArray' in types:
+                self._ask(topic, ['assembly', 'world'], partial(self._add_assembly, namespace))
+        self._subscribe()
+
+    def _ask(self, topic: str, names: list[str], add: Callable[..., None]) -> None:
+        """Ask the publisher of a topic for parameters, and `add` with their values."""
+        publishers = {node_name(i) for i in self.node.get_publishers_info_by_topic(topic)}
+        for publisher in publishers - {UNNAMED}:
+            client = self.node.create_client(GetParameters, f'{publisher}/get_parameters')
+            if not client.service_is_ready():
+                self.node.destroy_client(client)
+                return  # at the next look
+            self._asked.add(topic)
+
+            def answered(future: Any, client: Any = client, publisher: str = publisher) -> None:
+                self.node.destroy_client(client)
+                values = [value.string_value for value in future.result().values]
+                if len(values) != len(names) or not all(values):
+                    self.event('warning', f'{publisher} has no parameter {names[0]}: not drawn')
+                    return
+                try:
+                    add(*values)
+                except DescriptionError as error:
+                    self.event('error', f'{publisher}: {error}')
+
+            client.call_async(GetParameters.Request(names=names)).add_done_callback(answered)
+
+    def _add_robot(self, namespace: str, robot: str) -> None:
+        self._found(self.known.add_robot(namespace, load_robot(robot)))
+        self._subscribe()
+
+    def _add_assembly(self, namespace: str, assembly: str, world: str) -> None:
+        robots = self.known.add_assembly(namespace, load_assembly(assembly), load_world(world))
+        for robot in robots:
+            self._found(robot)
+        self._subscribe()
+
+    def _found(self, system: Any) -> None:
+        self.event('info', f'found {system.name}')
+        self._on_system(system)
+
+    def _subscribe(self) -> None:
+        """Subscribe to each topic that is new; all systems of a topic hear its messages."""
+        takes: dict[str, list[Callable[[Any, float], None]]] = {}
+        for topic in self.known.topics():
+            takes.setdefault(topic.name, []).append(topic.take)
+            if topic.name not in self._takes:
+                self._takes[topic.name] = []
+                self.node.create_subscription(
+                    type_of(topic.type_name),
+                    topic.name,
+                    partial(self._hear, topic.name),
+                    _PROFILES[topic.delivery],
+                )
+        self._takes = takes
+
+    def _hear(self, name: str, message: Any) -> None:
+        now_s = time.monotonic()
+        for take in self._takes[name]:
+            take(message, now_s)
+
+
+async def _within(answer: concurrent.futures.Future, timeout_s: float, service: str) -> Any:
+    try:
+        return await asyncio.wait_for(asyncio.wrap_future(answer), timeout_s)
+    except TimeoutError:
+        raise TwinError(
+            f'{service} gave no answer within {timeout_s:g} s: softarm doctor'
+        ) from None
+
+
+def type_of(name: str) -> Any:
+    """Return the class of a type such as `std_msgs/msg/String`."""
+    package, kind, type_name = name.split('/')
+    return getattr(importlib.import_module(f'{package}.{kind}'), type_name)

@@ -1,0 +1,133 @@
+"""Commands to an industrial robot: motors, program, speed, and joint angles."""
+
+from collections.abc import Awaitable
+from typing import Any
+
+import numpy as np
+from std_srvs.srv import SetBool, Trigger
+
+from soft_arm_msgs.action import MoveJoints
+from soft_arm_msgs.srv import SetSpeedRatio
+from soft_arm_twin.controls import Button, Control, Slider
+from soft_arm_twin.errors import TwinError
+from soft_arm_twin.graph.industrial_robot import IndustrialRobot
+from soft_arm_twin.ros.goals import Goals
+from soft_arm_twin.ros.live_graph import LiveGraph
+from soft_arm_twin.source import Answer
+
+_BUTTONS = (
+    ('motors_on', 'Motors on'),
+    ('motors_off', 'Motors off'),
+    ('start', 'Start the program'),
+    ('reset_pointer', 'Reset the program pointer'),
+)
+
+
+class RobotCommands:
+    """Controls of one industrial robot.
+
+    Args:
+        graph: The session.
+        robot: What the graph tells of it.
+    """
+
+    def __init__(self, graph: LiveGraph, robot: IndustrialRobot):
+        at, create = robot.namespace.rstrip('/'), graph.node.create_client
+        self._graph, self._robot, self._name = graph, robot, robot.name
+        self._triggers = {
+            name: create(Trigger, f'{at}/{name}') for name in ('stop', 'start', 'reset_pointer')
+        }
+        self._motors = create(SetBool, f'{at}/set_motors')
+        self._speed = create(SetSpeedRatio, f'{at}/set_speed_ratio')
+        self._move = Goals(graph, MoveJoints, f'{at}/move_joints')
+        self._wanted_deg: dict[str, float] = {}
+
+    def controls(self) -> tuple[Control, ...]:
+        """Return the controls as they are now."""
+        n, joints = self._name, f'{self._name} joints'
+        offered = '' if self._motors.service_is_ready() else 'abb_rws_bridge does not run'
+        model = self._robot.model
+        limits_rad_by_name = (
+            {} if model is None else dict(zip(model.joint_names, model.limits, strict=True))
+        )
+        ready = model is not None and self._move.ready
+        ratio = 1.0 if self._robot.state is None else self._robot.state.speed_ratio
+        found: list[Control] = [
+            Button(name=f'{n}/stop', label=f'Stop {n}', group=n, needs_control=False, always=True),
+            *(
+                Button(
+                    name=f'{n}/{name}', label=label, group=n, enabled=not offered, reason=offered
+                )
+                for name, label in _BUTTONS
+            ),
+            Slider(
+                name=f'{n}/speed',
+                label='Speed',
+                group=n,
+                low=0.0,
+                high=100.0,
+                step=1.0,
+                value=100.0 * ratio if np.isfinite(ratio) else 100.0,
+                unit='%',
+                enabled=not offered,
+                reason=offered,
+            ),
+        ]
+        for name, limits_rad in limits_rad_by_name.items():
+            low, high = (float(np.degrees(limit)) for limit in limits_rad)
+            at_deg = float(np.degrees(self._robot.joints_rad.get(name, 0.0)))
+            found.append(
+                Slider(
+                    name=f'{n}/joint/{name}',
+                    label=name,
+                    group=joints,
+                    low=low,
+                    high=high,
+                    step=1.0,
+                    value=self._wanted_deg.get(name, min(max(at_deg, low), high)),
+                    unit='deg',
+                )
+            )
+        reason = '' if ready else self._move.reason or 'its robot_description is not told yet'
+        move = 'Move the joints there'
+        found.append(
+            Button(name=f'{n}/move', label=move, group=joints, enabled=ready, reason=reason)
+        )
+        return tuple(found)
+
+    def command(self, name: str, value: Any) -> Answer | Awaitable[Answer]:
+        """Carry out a command."""
+        what = name.removeprefix(f'{self._name}/')
+        if what.startswith('joint/'):
+            self._wanted_deg[what.removeprefix('joint/')] = value
+            return Answer(True)
+        if what == 'move':
+            return self._move_joints()
+        if what == 'speed':
+            return self._call(self._speed, SetSpeedRatio.Request(speed_ratio=value / 100.0), what)
+        if what in ('motors_on', 'motors_off'):
+            return self._call(self._motors, SetBool.Request(data=what == 'motors_on'), what)
+        return self._call(self._triggers[what], Trigger.Request(), what)
+
+    def released(self) -> None:
+        """Cancel a move: nobody watches over it any more."""
+        self._move.cancel()
+
+    def _move_joints(self) -> Answer:
+        angles_rad = dict(self._robot.joints_rad)
+        angles_rad |= {name: float(np.radians(v)) for name, v in self._wanted_deg.items()}
+        if not angles_rad:
+            return Answer(False, 'no joint angles were heard yet: see softarm doctor')
+        goal = MoveJoints.Goal(names=list(angles_rad), position_rad=list(angles_rad.values()))
+        degrees = ', '.join(f'{np.degrees(v):.0f}' for v in angles_rad.values())
+        self._wanted_deg = {}
+        return self._move.send(goal, f'move the joints to {degrees} deg')
+
+    async def _call(self, client: Any, request: Any, what: str) -> Answer:
+        try:
+            response = await self._graph.ask(client, request)
+        except TwinError as error:
+            return Answer(False, str(error))
+        text = f'{what.replace("_", " ")}: {response.message or "done"}'
+        self._graph.event('info' if response.success else 'warning', text, self._name)
+        return Answer(response.success, text)
