@@ -24,5 +24,10 @@ setup(
     maintainer_email='maintainers@soft-arm.example.org',
     description='See, drive and replay any robot in the browser.',
     license='Apache-2.0',
+    entry_points={
+        'softarm.commands': [
+            'twin = soft_arm_twin.cli.twin:main',
+        ],
+    },
     extras_require={'test': ['hypothesis', 'opencv-python-headless', 'pytest']},
 )

@@ -2,29 +2,39 @@
 
 import numpy as np
 
+from soft_arm_description.assembly_frames import body_frame
 from soft_arm_twin.graph.known_graph import KnownGraph
 from soft_arm_twin.graph.soft_robot import SoftRobot
-from soft_arm_twin.parts import primitives
-from soft_arm_twin.parts.primitives import visual_parts
+from soft_arm_twin.parts.bodies import body_part, ground_part, pose
+from soft_arm_twin.parts.marks import (
+    BEST_COLOUR,
+    MODEL_COLOUR,
+    NOWHERE,
+    TARGET_COLOUR,
+    VISION_COLOUR,
+    cube_part,
+    ellipsoid_frame,
+    ellipsoid_part,
+    handle_part,
+    point_frames,
+)
+from soft_arm_twin.parts.robot import ghost_parts, robot_frame_count, robot_frames, robot_parts
+from soft_arm_twin.parts.shapes import tube
+from soft_arm_twin.parts.urdf_model import urdf_parts
 from soft_arm_twin.scene import LegendEntry, Part, Scene
 from soft_arm_twin.source import Snapshot
 
-# Okabe and Ito's colours, which the colour-blind tell apart; each also has a shape of its own.
-BY_MODEL, BY_VISION, TARGET, PREVIEW = (
-    (0.0, 0.45, 0.70),
-    (0.90, 0.62, 0.0),
-    (0.0, 0.62, 0.45),
-    (0.34, 0.71, 0.91),
-)
 LEGEND = (
-    LegendEntry('tip by model', BY_MODEL, 'sphere'),
-    LegendEntry('tip by vision', BY_VISION, 'ring'),
-    LegendEntry('target', TARGET, 'cross'),
-    LegendEntry('preview', PREVIEW, 'dashed'),
+    LegendEntry('tip by model', MODEL_COLOUR, 'sphere'),
+    LegendEntry('ring by vision', VISION_COLOUR, 'ring'),
+    LegendEntry('target', TARGET_COLOUR, 'cube'),
+    LegendEntry('preview', BEST_COLOUR, 'none'),
 )
 GHOST_OPACITY = 0.25
-MARKS = 4  # frames of a robot's marks: tip by model, tip by vision, its covariance, target
-TIP_M, CROSS_M = 0.006, 0.03
+MARKS = 4  # frames of a robot's marks: tip by model, ring by vision, its covariance, target
+TIP_RADIUS_M, TARGET_EDGE_M, STANDS_OUT_M = 0.006, 0.010, 0.001
+GROUND_WIDTH_M = 2.0
+HERE = np.eye(4, dtype=np.float32)[None, :3]
 
 
 class Drawing:
@@ -48,89 +58,95 @@ class Drawing:
         return self._scene
 
     def _make(self) -> Scene:
+        """Return the parts, in the order in which `snapshot` gives their frames."""
         parts: list[Part] = []
         count = 0
         for robot in self._known.soft_robots:
-            links, name = len(robot.model.links), robot.name
-            parts += visual_parts(robot.model, name, count, robot.shape_source)
-            count += links
-            preview = f'{name} preview'
-            parts += visual_parts(robot.model, preview, count, '', GHOST_OPACITY)
-            count += links
-            parts += _marks(robot, count)
-            count += MARKS
+            frames = robot_frame_count(robot.robot)
+            parts += robot_parts(robot.robot, robot.name, count, source=robot.shape_source)
+            parts += ghost_parts(
+                robot.robot,
+                f'{robot.name} preview',
+                count + frames,
+                'preview',
+                BEST_COLOUR,
+                GHOST_OPACITY,
+            )
+            parts += _marks(robot, count + 2 * frames)
+            count += 2 * frames + MARKS
         for other in self._known.industrial_robots:
             if other.model is not None:
-                parts += visual_parts(other.model, other.name, count, other.source)
+                parts += urdf_parts(other.model, count, other.name, other.source)
                 count += len(other.model.links)
+        for assembly, world in self._known.assemblies:
+            for body in (*assembly.bodies, *world.objects):
+                if body.shape != 'mesh':
+                    parts.append(body_part(body, count))
+                    count += 1
+            if world.ground is not None:
+                parts.append(ground_part(world.ground.height_m, GROUND_WIDTH_M, count))
+                count += 1
         return Scene(tuple(parts), count, LEGEND)
 
     def snapshot(self, now_s: float) -> Snapshot:
         """Return where all frames of the scene are; the scene is asked for first."""
-        known, found = self._known, [np.zeros((0, 4, 4))]
+        known = self._known
+        found = [np.zeros((0, 3, 4), np.float32)]
         for robot in known.soft_robots:
             base = robot.base_pose()
             for joints in (robot.joints, robot.preview):
-                found.append(_hidden(len(robot.model.links)))
-                if joints is not None:
-                    found[-1] = base @ robot.model.poses(joints)
+                if joints is None:
+                    found.append(_hidden(robot_frame_count(robot.robot)))
+                else:
+                    found.append(
+                        robot_frames(robot.robot, base @ robot.shape.section_poses(joints))
+                    )
             found.append(_mark_frames(robot, base))
         for other in known.industrial_robots:
             if other.model is not None:
                 values = other.model.values_of(other.joints_rad)
-                found.append(_hidden(len(other.model.links)))
-                if values is not None:
-                    found[-1] = other.model.poses(values)
-        return Snapshot(now_s, np.concatenate(found)[:, :3].astype(np.float32))
+                links = len(other.model.links)
+                found.append(_hidden(links) if values is None else other.model.poses(values)[:, :3])
+        for assembly, world in known.assemblies:
+            for body in (*assembly.bodies, *world.objects):
+                if body.shape != 'mesh':
+                    told = known.frames.pose(body_frame(assembly, body.name))
+                    T = pose(body.position_m, body.rpy_deg) if told is None else told
+                    found.append(T[None, :3])
+            if world.ground is not None:
+                found.append(HERE)
+        return Snapshot(now_s, np.concatenate(found).astype(np.float32))
 
 
 def _marks(robot: SoftRobot, first: int) -> list[Part]:
     """Return the marks of a robot's tip and target, which follow the frames of `_mark_frames`."""
-    name, seen, sphere = robot.name, robot.vision_source, primitives.sphere(1.0)
-    tip = primitives.sphere(TIP_M)
-    ring = robot.robot.ring
+    name, seen = robot.name, robot.vision_source
     found = [
-        Part.rigid(f'{name}/tip by model', name, BY_MODEL, first, *tip, source=robot.shape_source),
-        Part.rigid(
-            f'{name}/covariance', name, BY_VISION, first + 2, *sphere, opacity=0.4, source=seen
-        ),
-        Part.rigid(
-            f'{name}/target', name, TARGET, first + 3, primitives.cross(CROSS_M), kind='line'
-        ),
+        handle_part(f'{name} tip by model', first, MODEL_COLOUR, TIP_RADIUS_M),
+        ellipsoid_part(f'{name} covariance', first + 2, VISION_COLOUR, seen),
+        cube_part(f'{name} target', first + 3, TARGET_COLOUR, TARGET_EDGE_M),
     ]
+    ring = robot.robot.ring
     if ring is not None:
-        mesh = primitives.ring(ring.radius_m + 0.001, ring.height_m, 0.002)
-        found.append(
-            Part.rigid(
-                f'{name}/tip by vision',
-                name,
-                BY_VISION,
-                first + 1,
-                *mesh,
-                opacity=0.6,
-                source=seen,
-            )
-        )
+        surface = tube(ring.radius_m + STANDS_OUT_M, 2 * STANDS_OUT_M, ring.height_m / 2)
+        label = f'{name} ring by vision'
+        found.append(Part.rigid(label, 'marks', VISION_COLOUR, first + 1, *surface, source=seen))
     return found
 
 
 def _mark_frames(robot: SoftRobot, base: np.ndarray) -> np.ndarray:
-    found = _hidden(MARKS)
-    tip_m = robot.tip_m()
+    found, tip_m = _hidden(MARKS), robot.tip_m()
     if tip_m is not None:
-        found[0] = _at(base, tip_m)
+        found[0] = point_frames(base[:3, :3] @ tip_m + base[:3, 3])
     if robot.vision is not None:
-        found[1], found[2] = base @ robot.vision[0], robot.ellipsoid()
+        T, covariance_m2 = robot.vision
+        seen, R = base @ T, base[:3, :3]
+        found[1] = seen[:3]
+        found[2] = ellipsoid_frame(seen[:3, 3], R @ covariance_m2 @ R.T)
     if robot.target_m is not None:
-        found[3] = _at(base, robot.target_m)
+        found[3] = point_frames(base[:3, :3] @ robot.target_m + base[:3, 3])
     return found
 
 
 def _hidden(count: int) -> np.ndarray:
-    return np.zeros((count, 4, 4))
-
-
-def _at(base: np.ndarray, point_m: np.ndarray) -> np.ndarray:
-    T = np.eye(4)
-    T[:3, 3] = base[:3, :3] @ point_m + base[:3, 3]
-    return T
+    return np.tile(NOWHERE, (count, 1, 1))

@@ -1,5 +1,7 @@
 """Latest transforms of a graph, by the names of their frames."""
 
+from typing import Any
+
 import numpy as np
 from scipy.spatial.transform import Rotation
 
@@ -17,7 +19,7 @@ class LatestFrames:
         if child in self._parents or len(self._parents) < MOST_FRAMES:
             self._parents[child] = parent, T_parent_child
 
-    def take(self, message) -> None:
+    def take(self, message: Any) -> None:
         """Take all transforms of a tf message; those that are not finite are ignored."""
         for transform in message.transforms:
             T = pose_matrix(transform.transform.translation, transform.transform.rotation)
@@ -41,7 +43,7 @@ class LatestFrames:
         return None
 
 
-def pose_matrix(position, orientation) -> np.ndarray | None:
+def pose_matrix(position: Any, orientation: Any) -> np.ndarray | None:
     """Return a pose (4, 4) of a message's position and quaternion; None if it is no pose."""
     q_xyzw = np.array([orientation.x, orientation.y, orientation.z, orientation.w])
     T = np.eye(4)

@@ -23,7 +23,7 @@ class KnownGraph:
         version: Grows with each new system.
         journal, frames, health: As they say.
         soft_robots, industrial_robots, grippers: Systems, in the order in which they were found.
-        bodies: Rigid bodies and objects of assemblies and their worlds, with their frames.
+        assemblies: Assemblies with their worlds.
     """
 
     def __init__(self) -> None:
@@ -64,15 +64,17 @@ class KnownGraph:
         self.version += 1
         return self.grippers[-1]
 
+    def _systems(self) -> tuple[SoftRobot | IndustrialRobot | Gripper, ...]:
+        return (*self.soft_robots, *self.industrial_robots, *self.grippers)
+
     def topics(self) -> tuple[Topic, ...]:
         """Return all topics that are listened to; several systems may share one."""
-        systems = (*self.soft_robots, *self.industrial_robots, *self.grippers)
-        tf, delivery = 'tf2_msgs/msg/TFMessage', 'report'
+        tf = 'tf2_msgs/msg/TFMessage'
         return (
-            Topic('/tf', tf, self._take_transforms, delivery),
+            Topic('/tf', tf, self._take_transforms, 'report'),
             Topic('/tf_static', tf, self._take_transforms, 'latched'),
             *self.health.topics(),
-            *(topic for system in systems for topic in system.topics()),
+            *(topic for system in self._systems() for topic in system.topics()),
         )
 
     def _take_transforms(self, message: Any, _now_s: float) -> None:
@@ -80,13 +82,12 @@ class KnownGraph:
 
     def values(self) -> tuple[Value, ...]:
         """Return the numbers of all systems."""
-        systems = (*self.soft_robots, *self.industrial_robots, *self.grippers)
-        return (*(v for s in systems for v in s.values()), *self.health.latencies())
+        found = (value for system in self._systems() for value in system.values())
+        return (*found, *self.health.latencies())
 
     def ages(self, now_s: float) -> tuple[Age, ...]:
         """Return the ages of all that is heard."""
-        systems = (*self.soft_robots, *self.industrial_robots, *self.grippers)
-        ages = {age.name: age for system in systems for age in system.ages(now_s)}
+        ages = {age.name: age for system in self._systems() for age in system.ages(now_s)}
         return tuple(ages.values())
 
     def diagnostics(self, now_s: float) -> tuple[Diagnostic, ...]:
@@ -99,5 +100,5 @@ class KnownGraph:
 
     def texts(self) -> tuple[TextBlock, ...]:
         """Return states in words."""
-        systems = (*self.industrial_robots, *self.grippers)
+        systems: tuple[IndustrialRobot | Gripper, ...] = (*self.industrial_robots, *self.grippers)
         return tuple(TextBlock(system.name, system.lines()) for system in systems)

@@ -3,20 +3,19 @@
 Everything is read by the names of messages' fields, so messages of a graph and of a bag will do.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from soft_arm_description.robot import Robot
-from soft_arm_description.urdf import robot_urdf
 from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.segments.sections import arc_sections
 from soft_arm_twin.graph.frames import LatestFrames, pose_matrix
 from soft_arm_twin.graph.topics import Feed, Topic
-from soft_arm_twin.parts.urdf_model import UrdfModel
+from soft_arm_twin.parts.joint_shape import JointShape
 from soft_arm_twin.source import Age, Series, Value
 
-SIGMAS = 2.0  # size of the ellipsoid that shows a covariance
 JOINTS_LIMIT_S = PRESSURES_LIMIT_S = RING_LIMIT_S = 0.5
 
 
@@ -30,7 +29,7 @@ class SoftRobot:
         name: What people call it; several robots of one namespace have names of their own.
 
     Attributes:
-        model: Its URDF.
+        shape: Makes poses of its joints.
         joints: Values of the joints of its URDF [rad, m], (n,); None before the first.
         preview: Joints of a shape that is proposed, (n,); None: no shape.
         vision: Tip as the camera sees it, in the base frame: pose (4, 4), covariance (3, 3) [m^2].
@@ -43,9 +42,7 @@ class SoftRobot:
     def __init__(self, namespace: str, robot: Robot, frames: LatestFrames, name: str = ''):
         self.namespace, self.robot, self.name = namespace, robot, name or namespace.strip('/')
         self._frames = frames
-        self.model = UrdfModel(robot_urdf(robot))
-        last = robot.segments[-1].name
-        self._tip = self.model.index(f'{robot.base.frame_prefix}{last}_end')
+        self.shape = JointShape(robot)
         self._joints_feed = Feed(f'{self.name} joint_states', JOINTS_LIMIT_S)
         self._pressures_feed = Feed(f'{self.name} pressures', PRESSURES_LIMIT_S)
         self._ring_feed = Feed(f'{self.name} ring_pose', RING_LIMIT_S)
@@ -94,7 +91,7 @@ class SoftRobot:
         return tuple(found)
 
     def _take_joints(self, message: Any, now_s: float) -> None:
-        values = self.model.values_of(dict(zip(message.name, message.position, strict=False)))
+        values = self.shape.model.values_of(dict(zip(message.name, message.position, strict=False)))
         if values is not None:
             self.joints, self._joints_feed.heard_s = values, now_s
 
@@ -135,7 +132,9 @@ class SoftRobot:
         told = self._frames.pose(self.robot.base.frame)
         return base_of_file(self.robot) if told is None else told
 
-    def joints_of_arcs(self, theta_rad, phi_rad, ell_m) -> np.ndarray:
+    def joints_of_arcs(
+        self, theta_rad: Sequence[float], phi_rad: Sequence[float], ell_m: Sequence[float]
+    ) -> np.ndarray:
         """Return the joints (n,) of arcs: bend, direction and length of each segment, (s,)."""
         segments = zip(self.robot.segments, theta_rad, phi_rad, ell_m, strict=True)
         return np.concatenate(
@@ -154,7 +153,7 @@ class SoftRobot:
 
     def tip_m(self) -> np.ndarray | None:
         """Return the tip by the model in the base frame [m], (3,)."""
-        return None if self.joints is None else self.model.poses(self.joints)[self._tip, :3, 3]
+        return None if self.joints is None else self.shape.tip_pose(self.joints)[:3, 3]
 
     def values(self) -> tuple[Value, ...]:
         """Return its tip, its distances and its pressures."""
@@ -210,17 +209,6 @@ class SoftRobot:
         if error_mm is not None and seen_s is not None:
             found.append(Series(f'{self.name}: tip to target', 'error', 'mm', seen_s, error_mm))
         return tuple(found)
-
-    def ellipsoid(self) -> np.ndarray:
-        """Return the affine frame (4, 4) in which a unit sphere shows the tip's covariance."""
-        if self.vision is None:
-            return np.zeros((4, 4))
-        T, covariance_m2 = self.vision
-        values, axes = np.linalg.eigh(covariance_m2)
-        affine = np.eye(4)
-        affine[:3, :3] = axes * (SIGMAS * np.sqrt(np.maximum(values, 0.0)))
-        affine[:3, 3] = T[:3, 3]
-        return self.base_pose() @ affine
 
 
 def base_of_file(robot: Robot) -> np.ndarray:

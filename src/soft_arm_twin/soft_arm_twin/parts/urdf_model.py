@@ -12,6 +12,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from soft_arm_twin.errors import TwinError
+from soft_arm_twin.parts.shapes import shape_surface
+from soft_arm_twin.scene import Part
 
 MOST_CHARACTERS = 5_000_000
 _MOVING = {'revolute': True, 'continuous': True, 'prismatic': False}
@@ -24,7 +26,7 @@ class Visual:
     Attributes:
         link: Number of the link.
         shape: `box`, `cylinder` or `sphere`.
-        size_m: Edges; radius and length; radius [m].
+        size_m: As of `parts.shapes.shape_surface`: edges; radius and length; radius [m].
         T_link_shape: Pose of its centre in the link's frame, (4, 4).
         colour_rgb: Red, green and blue, each in 0..1.
     """
@@ -126,6 +128,38 @@ class UrdfModel:
         return poses
 
 
+def urdf_parts(
+    model: UrdfModel, first_frame: int, group: str = 'robots', source: str = ''
+) -> list[Part]:
+    """Return the visible links of a robot description as parts; meshes are left out.
+
+    Args:
+        model: The robot description.
+        first_frame: Index of the frame of the first link; the others follow in their order.
+        group: Of the parts.
+        source: Name of the age of the joint values.
+    """
+    parts = []
+    for number, visual in enumerate(model.visuals):
+        vertices_m, triangles = shape_surface(visual.shape, visual.size_m)
+        T, frame = visual.T_link_shape, first_frame + visual.link
+        name = f'{model.links[visual.link]} {number + 1}'
+        vertices_m = vertices_m @ T[:3, :3].T + T[:3, 3]
+        parts.append(
+            Part.rigid(
+                name,
+                group,
+                visual.colour_rgb,
+                frame,
+                vertices_m,
+                triangles,
+                selectable=True,
+                source=source,
+            )
+        )
+    return parts
+
+
 def _name(joint: ElementTree.Element, end: str) -> str:
     return next(joint.iterfind(end)).attrib['link']
 
@@ -164,15 +198,14 @@ def _visual(
     link: int, element: ElementTree.Element, colours: dict[str, tuple[float, float, float]]
 ) -> Visual | None:
     shape = next(iter(next(element.iterfind('geometry'))))
-    sizes = {
-        'box': lambda: _numbers(shape, 'size', '0 0 0'),
-        'cylinder': lambda: [float(shape.attrib['radius']), float(shape.attrib['length'])],
-        'sphere': lambda: [float(shape.attrib['radius'])],
-    }
-    if shape.tag not in sizes:
+    if shape.tag == 'box':
+        size_m = tuple(_numbers(shape, 'size', '0 0 0').tolist())
+    elif shape.tag in ('cylinder', 'sphere'):
+        keys = ('radius', 'length') if shape.tag == 'cylinder' else ('radius',)
+        size_m = tuple(float(shape.attrib[key]) for key in keys)
+    else:
         return None
     material = element.find('material')
     named = '' if material is None else material.get('name', '')
     colour = _colour(material) or colours.get(named, (0.8, 0.8, 0.8))
-    size_m = tuple(float(v) for v in sizes[shape.tag]())
     return Visual(link, shape.tag, size_m, _pose(element.find('origin')), colour)

@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soft_arm_description import load_robot, robot_urdf, shipped_robots
+from soft_arm_description import load_robot, shipped_robots
 from soft_arm_description.rigid_bodies import RigidBody
 from soft_arm_kinematics import make_arm
-from soft_arm_twin.errors import SceneError
-from soft_arm_twin.parts.bodies import body_part, ground_part, pose, urdf_parts
+from soft_arm_twin.parts.bodies import body_part, ground_part, pose
 from soft_arm_twin.parts.marks import SIGMAS, ellipsoid_frame, ellipsoid_part
 from soft_arm_twin.parts.robot import ghost_parts, robot_frame_count, robot_frames, robot_parts
 from soft_arm_twin.parts.shapes import shape_surface, tube
@@ -130,16 +129,3 @@ def test_an_ellipsoid_is_the_surface_of_two_standard_deviations(numbers):
     away = drawn(ellipsoid_part('tip', 0, (0, 0, 1)), frame[None]) - centre_m
     distance = np.sqrt(np.einsum('ni,ij,nj->n', away, np.linalg.inv(covariance_m2), away))
     np.testing.assert_allclose(distance, SIGMAS, rtol=2e-3)
-
-
-def test_a_urdf_becomes_parts_of_its_links():
-    robot = load_robot('two_module_arm')
-    parts, links = urdf_parts(robot_urdf(robot), 7)
-    assert links[0] == robot.base.frame
-    assert {p.name for p in parts} <= set(links)
-    for part in parts:
-        assert part.frame_a[0] == 7 + links.index(part.name)
-    base = next(p for p in parts if p.name == robot.base.frame)
-    np.testing.assert_allclose(np.ptp(base.local_a_m, axis=0), robot.base.flange_m)
-    with pytest.raises(SceneError, match='no URDF'):
-        urdf_parts('<robot><link></robot>', 0)

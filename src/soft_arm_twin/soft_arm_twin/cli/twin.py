@@ -1,0 +1,77 @@
+"""`softarm twin`: see and command whatever runs in the ROS graph, in a browser."""
+
+import argparse
+import asyncio
+import signal
+import webbrowser
+
+from soft_arm_description.command_line import CommandLine, whole_number_in
+from soft_arm_twin.errors import TwinError
+from soft_arm_twin.server.serve import DEFAULT_HOST, DEFAULT_PORT, serve
+
+_EXAMPLES = """examples:
+  softarm twin                    beside any graph that runs, real or virtual
+  softarm twin --host 192.168.1.5 for other machines too; prints an address with a token
+"""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command until Ctrl-C; return 0, or 2 if the address cannot be used."""
+    parser = CommandLine(
+        prog='softarm twin',
+        description='Show every robot of the running ROS graph in a browser, with pressures, '
+        'targets, cameras, diagnostics and events, and command them through the public actions '
+        'and services. A page commands only after it has taken control; `Vent` always works.',
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_address(parser)
+    parser.add_argument(
+        '--domain', type=whole_number_in(0, 232), help='ROS domain (default: ROS_DOMAIN_ID)'
+    )
+    return parser.answer(argv, _run, TwinError)
+
+
+def add_address(parser: CommandLine) -> None:
+    """Add the options of the page's address."""
+    parser.add_argument(
+        '--host',
+        default=DEFAULT_HOST,
+        help='address to listen at (default: %(default)s, which only this machine reaches)',
+    )
+    parser.add_argument(
+        '--port',
+        type=whole_number_in(0, 65535),
+        default=DEFAULT_PORT,
+        help='TCP port; 0: any free one (default: %(default)s)',
+    )
+    parser.add_argument('--no-browser', action='store_true', help='do not open the page')
+
+
+def show(source: object, options: argparse.Namespace) -> int:
+    """Serve a source at the address of the options until Ctrl-C or SIGTERM; return 0."""
+
+    def ready(url: str) -> None:
+        print(f'twin: {url}  (Ctrl-C ends it)', flush=True)
+        if not options.no_browser:
+            webbrowser.open(url)
+
+    async def run() -> None:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, task.cancel)
+        await serve(source, options.host, options.port, ready=ready)  # type: ignore[arg-type]
+
+    try:
+        asyncio.run(run())
+    except asyncio.CancelledError:
+        print('twin: ended')
+    return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    from soft_arm_twin.ros.graph_source import GraphSource  # ROS only when it is needed
+
+    with GraphSource(options.domain) as source:
+        return show(source, options)
