@@ -38,9 +38,13 @@ def is_loopback(host: str) -> bool:
     return address.is_loopback
 
 
-def new_token() -> str:
-    """Return a token that nobody guesses."""
-    return secrets.token_urlsafe(24)
+def token_for(host: str, token: str | None) -> str | None:
+    """Return the given token; at an address that other machines reach, make one if none is given.
+
+    Raises:
+        AddressError: As in `is_loopback`.
+    """
+    return token or (None if is_loopback(host) else secrets.token_urlsafe(24))
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class Door:
         return f'soft_arm_twin_{self.port}'
 
     def _refusal(self, request: web.Request) -> str | None:
-        names = LOOPBACK if is_loopback(self.host) else (self._name,)
+        names = (self._name, *(LOOPBACK if is_loopback(self.host) else ()))
         hosts = request.headers.getall('Host', [])
         if len(hosts) != 1 or hosts[0] not in {f'{name}:{self.port}' for name in names}:
             return f'Host is not the address of this server: open {names[0]}:{self.port}'

@@ -13,7 +13,7 @@ from pathlib import Path
 from aiohttp import web
 
 from soft_arm_twin.errors import AddressError
-from soft_arm_twin.server.door import Door, is_loopback, new_token
+from soft_arm_twin.server.door import Door, token_for
 from soft_arm_twin.server.twin_server import TwinServer
 from soft_arm_twin.source import Source
 
@@ -41,7 +41,7 @@ async def serve(
     Raises:
         AddressError: If the address is not of this machine, or the port is taken.
     """
-    token = token or (None if is_loopback(host) else new_token())
+    token = token_for(host, token)
     listener = _listen(host, port)
     door = Door(host, listener.getsockname()[1], token)
     server = TwinServer(source)
