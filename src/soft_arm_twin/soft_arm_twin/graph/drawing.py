@@ -21,7 +21,7 @@ from soft_arm_twin.parts.marks import (
 from soft_arm_twin.parts.robot import ghost_parts, robot_frame_count, robot_frames, robot_parts
 from soft_arm_twin.parts.shapes import tube
 from soft_arm_twin.parts.urdf_model import urdf_parts
-from soft_arm_twin.scene import LegendEntry, Part, Scene
+from soft_arm_twin.scene import Camera, LegendEntry, Part, Scene
 from soft_arm_twin.source import Snapshot
 
 LEGEND = (
@@ -34,6 +34,8 @@ GHOST_OPACITY = 0.25
 MARKS = 4  # frames of a robot's marks: tip by model, ring by vision, its covariance, target
 TIP_RADIUS_M, TARGET_EDGE_M, STANDS_OUT_M = 0.006, 0.010, 0.001
 GROUND_WIDTH_M = 2.0
+AWAY = 1.8  # distance of the camera, of the size of what it looks at
+EYE_DIRECTION = np.array([0.65, -0.65, 0.4])
 HERE = np.eye(4, dtype=np.float32)[None, :3]
 
 
@@ -86,7 +88,25 @@ class Drawing:
             if world.ground is not None:
                 parts.append(ground_part(world.ground.height_m, GROUND_WIDTH_M, count))
                 count += 1
-        return Scene(tuple(parts), count, LEGEND)
+        return Scene(tuple(parts), count, LEGEND, self._camera())
+
+    def _camera(self) -> Camera:
+        """Return a camera that sees all robots, straight from their bases."""
+        places = []
+        for robot in self._known.soft_robots:
+            base = robot.base_pose()
+            length_m = sum(s.arc_length_limits_m[1] for s in robot.robot.segments)
+            places += [base[:3, 3], base[:3, 3] + length_m * base[:3, 2]]
+        for other in self._known.industrial_robots:
+            if other.model is not None:
+                straight = other.model.poses(np.zeros(len(other.model.joint_names)))
+                places += list(straight[:, :3, 3])
+        if not places:
+            return Camera()
+        low_m, high_m = np.min(places, axis=0), np.max(places, axis=0)
+        middle_m = (low_m + high_m) / 2.0
+        away_m = AWAY * max(float(np.linalg.norm(high_m - low_m)), 0.1)
+        return Camera(_three(middle_m + away_m * EYE_DIRECTION), _three(middle_m))
 
     def snapshot(self, now_s: float) -> Snapshot:
         """Return where all frames of the scene are; the scene is asked for first."""
@@ -116,6 +136,11 @@ class Drawing:
             if world.ground is not None:
                 found.append(HERE)
         return Snapshot(now_s, np.concatenate(found).astype(np.float32))
+
+
+def _three(point_m: np.ndarray) -> tuple[float, float, float]:
+    x, y, z = (float(v) for v in point_m)
+    return x, y, z
 
 
 def _marks(robot: SoftRobot, first: int) -> list[Part]:

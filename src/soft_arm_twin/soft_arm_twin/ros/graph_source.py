@@ -4,12 +4,14 @@ import time
 from collections.abc import Awaitable
 from typing import Any, Self
 
+from soft_arm_twin.controls import Control
 from soft_arm_twin.graph.drawing import Drawing
 from soft_arm_twin.graph.gripper import Gripper
 from soft_arm_twin.graph.industrial_robot import IndustrialRobot
 from soft_arm_twin.graph.known_graph import KnownGraph
 from soft_arm_twin.graph.soft_robot import SoftRobot
 from soft_arm_twin.ros.arm_commands import ArmCommands
+from soft_arm_twin.ros.camera_view import CameraView
 from soft_arm_twin.ros.commands import Commands
 from soft_arm_twin.ros.gripper_commands import GripperCommands
 from soft_arm_twin.ros.limb_commands import LimbCommands
@@ -33,6 +35,7 @@ class GraphSource:
         self._drawing = Drawing(self._known)
         self._graph = LiveGraph(self._known, self._on_system, domain)
         self._commands: list[Commands] = []
+        self._cameras = CameraView(self._graph)
 
     def __enter__(self) -> Self:
         self._graph.__enter__()
@@ -69,7 +72,7 @@ class GraphSource:
         now_s, known = time.monotonic(), self._known
         previews = (c.texts() for c in self._commands if isinstance(c, ArmCommands))
         return Panel(
-            controls=tuple(control for c in self._commands for control in c.controls()),
+            controls=self._controls(),
             values=known.values(),
             ages=known.ages(now_s),
             diagnostics=known.diagnostics(now_s),
@@ -78,16 +81,22 @@ class GraphSource:
             texts=(*known.texts(), *(text for texts in previews for text in texts)),
         )
 
+    def _controls(self) -> tuple[Control, ...]:
+        found = (control for commands in self._commands for control in commands.controls())
+        return (*found, *self._cameras.controls())
+
     def image(self) -> Jpeg | None:
         """Return the newest picture of the camera that is chosen."""
-        return None
+        return self._cameras.image
 
     def cloud(self) -> Cloud | None:
-        """Return the newest points."""
-        return None
+        """Return the newest points of the camera that is chosen."""
+        return self._cameras.cloud
 
     def command(self, control: str, value: Any, owner: bool) -> Answer | Awaitable[Answer]:
         """Carry out a command through the public actions and services."""
+        if control.startswith('camera/'):
+            return self._cameras.command(control, value)
         for commands in self._commands:
             if any(known.name == control for known in commands.controls()):
                 return commands.command(control, value)
