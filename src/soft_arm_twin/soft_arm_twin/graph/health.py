@@ -39,7 +39,7 @@ class Health:
         if message.level >= _LOG_WARNING:
             level = 'error' if message.level >= _LOG_ERROR else 'warning'
         stamp_s = message.stamp.sec + 1e-9 * message.stamp.nanosec
-        self._journal.add(stamp_s, level, message.name, message.msg)
+        self._journal.add(level, message.name, message.msg, stamp_s)
 
     def diagnostics(self, now_s: float) -> tuple[Diagnostic, ...]:
         """Return one line for each node, the worst first.

@@ -58,7 +58,7 @@ class IndustrialRobot:
         try:
             self.model = UrdfModel(message.data)
         except TwinError as error:
-            self._journal.add(0.0, 'error', self.name, str(error))
+            self._journal.add('error', self.name, str(error))
 
     def _take_state(self, message: Any, _now_s: float) -> None:
         self.state = message
@@ -66,7 +66,7 @@ class IndustrialRobot:
     def _take_event(self, message: Any, _now_s: float) -> None:
         stamp_s = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec
         level, text = _LEVELS.get(message.level, 'info'), f'{message.code} {message.title}'
-        self._journal.add(stamp_s, level, f'{self.name} controller', text)
+        self._journal.add(level, f'{self.name} controller', text, stamp_s)
 
     def ages(self, now_s: float) -> tuple[Age, ...]:
         """Return the ages of what it hears."""

@@ -2,6 +2,7 @@
 
 import threading
 from collections import deque
+from collections.abc import Callable
 
 from soft_arm_twin.source import Event, Level
 
@@ -10,20 +11,26 @@ LONGEST_TEXT = 400  # characters
 
 
 class Journal:
-    """The newest 500 events; threads may add to it."""
+    """The newest 500 events; threads may add to it.
 
-    def __init__(self) -> None:
+    Args:
+        clock: Returns the time of events that have none of their own, since 1970 [s].
+    """
+
+    def __init__(self, clock: Callable[[], float]):
+        self._clock = clock
         self._events: deque[Event] = deque(maxlen=KEPT)
         self._lock, self._count = threading.Lock(), 0
 
-    def add(self, time_s: float, level: Level, source: str, text: str) -> None:
-        """Add an event of a time since 1970 [s]; its text becomes one line, and is cut if long."""
+    def add(self, level: Level, source: str, text: str, time_s: float | None = None) -> None:
+        """Add an event of now, or of a time since 1970 [s]; a text becomes one line, cut if long."""
+        at_s = self._clock() if time_s is None else time_s
         line = ' '.join(text.split())
         if len(line) > LONGEST_TEXT:
             line = f'{line[: LONGEST_TEXT - 1]}…'
         with self._lock:
             self._count += 1
-            self._events.append(Event(self._count, time_s, level, source, line))
+            self._events.append(Event(self._count, at_s, level, source, line))
 
     def events(self) -> tuple[Event, ...]:
         """Return the kept events, oldest first."""

@@ -1,5 +1,6 @@
 """Everything that is known of a graph, live or recorded: systems, transforms, health and events."""
 
+from collections.abc import Callable
 from typing import Any
 
 from soft_arm_description.assembly import Assembly
@@ -19,6 +20,9 @@ from soft_arm_twin.source import Age, Diagnostic, Series, TextBlock, Value
 class KnownGraph:
     """Systems of a graph. One thread changes it; others may read it meanwhile.
 
+    Args:
+        clock: Time of the graph since 1970 [s].
+
     Attributes:
         version: Grows with each new system.
         journal, frames, health: As they say.
@@ -26,9 +30,9 @@ class KnownGraph:
         assemblies: Assemblies with their worlds.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float]):
         self.version = 0
-        self.journal, self.frames = Journal(), LatestFrames()
+        self.journal, self.frames = Journal(clock), LatestFrames()
         self.health = Health(self.journal)
         self.soft_robots: list[SoftRobot] = []
         self.industrial_robots: list[IndustrialRobot] = []

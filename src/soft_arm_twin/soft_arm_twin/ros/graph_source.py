@@ -8,7 +8,6 @@ from soft_arm_twin.controls import Control
 from soft_arm_twin.graph.drawing import Drawing
 from soft_arm_twin.graph.gripper import Gripper
 from soft_arm_twin.graph.industrial_robot import IndustrialRobot
-from soft_arm_twin.graph.known_graph import KnownGraph
 from soft_arm_twin.graph.soft_robot import SoftRobot
 from soft_arm_twin.ros.arm_commands import ArmCommands
 from soft_arm_twin.ros.camera_view import CameraView
@@ -31,9 +30,9 @@ class GraphSource:
     title = 'twin'
 
     def __init__(self, domain: int | None = None):
-        self._known = KnownGraph()
+        self._graph = LiveGraph(self._on_system, domain)
+        self._known = self._graph.known
         self._drawing = Drawing(self._known)
-        self._graph = LiveGraph(self._known, self._on_system, domain)
         self._commands: list[Commands] = []
         self._cameras = CameraView(self._graph)
 

@@ -33,19 +33,20 @@ class LiveGraph(Session):
     """A session that keeps a `KnownGraph` true. Use it in a `with` statement.
 
     Args:
-        known: Is filled with what is found and heard.
         on_system: Is called, in the thread of the session, with each system that is found.
         domain: ROS domain; None is the domain of the environment.
+
+    Attributes:
+        known: What is found and heard.
     """
 
     def __init__(
         self,
-        known: KnownGraph,
         on_system: Callable[[Any], None] = lambda _: None,
         domain: int | None = None,
     ):
         super().__init__('softarm_twin', domain=domain)
-        self.known, self._on_system = known, on_system
+        self.known, self._on_system = KnownGraph(self.now_s), on_system
         self._asked: set[str] = set()  # topics whose publisher is known or has been asked
         self._takes: dict[str, list[Callable[[Any, float], None]]] = {}
 
@@ -80,7 +81,7 @@ class LiveGraph(Session):
 
     def event(self, level: Any, text: str, source: str = 'twin') -> None:
         """Add an event of the twin itself."""
-        self.known.journal.add(self.now_s(), level, source, text)
+        self.known.journal.add(level, source, text)
 
     def _look(self) -> None:
         for topic, types in self.node.get_topic_names_and_types():
