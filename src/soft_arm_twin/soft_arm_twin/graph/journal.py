@@ -23,7 +23,7 @@ class Journal:
         self._lock, self._count = threading.Lock(), 0
 
     def add(self, level: Level, source: str, text: str, time_s: float | None = None) -> None:
-        """Add an event of now, or of a time since 1970 [s]; a text becomes one line, cut if long."""
+        """Add an event of now, or of a time since 1970 [s]; its text is cut at 400."""
         at_s = self._clock() if time_s is None else time_s
         line = ' '.join(text.split())
         if len(line) > LONGEST_TEXT:
