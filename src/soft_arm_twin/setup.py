@@ -14,6 +14,7 @@ setup(
     install_requires=[
         'aiohttp>=3.9',
         'numpy',
+        'opencv-python-headless',
         'pydantic>=2.9',
         'scipy>=1.12',
         'soft-arm-description',
@@ -29,5 +30,5 @@ setup(
             'twin = soft_arm_twin.cli.twin:main',
         ],
     },
-    extras_require={'test': ['hypothesis', 'opencv-python-headless', 'pytest']},
+    extras_require={'test': ['abb_rws_bridge', 'hypothesis', 'pytest']},
 )
