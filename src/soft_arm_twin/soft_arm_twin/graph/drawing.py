@@ -101,6 +101,8 @@ class Drawing:
             if other.model is not None:
                 straight = other.model.poses(np.zeros(len(other.model.joint_names)))
                 places += list(straight[:, :3, 3])
+        bodies = (body for assembly, _ in self._known.assemblies for body in assembly.bodies)
+        places += [np.array(body.position_m) for body in bodies]
         if not places:
             return Camera()
         low_m, high_m = np.min(places, axis=0), np.max(places, axis=0)

@@ -16,6 +16,14 @@ from soft_arm_twin.graph.soft_robot import SoftRobot
 from soft_arm_twin.graph.topics import Topic
 from soft_arm_twin.source import Age, Diagnostic, Series, TextBlock, Value
 
+NOTHING = TextBlock(
+    'Nothing runs yet',
+    (
+        'Start a rig: softarm launch launch/sim.launch.xml',
+        'What runs in ROS domain ROS_DOMAIN_ID appears here by itself.',
+    ),
+)
+
 
 class KnownGraph:
     """Systems of a graph. One thread changes it; others may read it meanwhile.
@@ -104,5 +112,7 @@ class KnownGraph:
 
     def texts(self) -> tuple[TextBlock, ...]:
         """Return states in words."""
+        if not self._systems():
+            return (NOTHING,)
         systems: tuple[IndustrialRobot | Gripper, ...] = (*self.industrial_robots, *self.grippers)
         return tuple(TextBlock(system.name, system.lines()) for system in systems)

@@ -208,3 +208,8 @@ def test_depth_becomes_points_before_the_camera():
     assert 0 < len(points_m) < 8000
     np.testing.assert_allclose(points_m[:, 2], 0.8)
     assert np.abs(points_m[:, 0]).max() <= 0.8 * 20.5 / 600
+
+
+def test_an_empty_graph_says_what_to_start():
+    (text,) = KnownGraph(lambda: 5.0).texts()
+    assert 'softarm launch' in ' '.join(text.lines)
