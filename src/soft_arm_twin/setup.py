@@ -19,6 +19,7 @@ setup(
         'scipy>=1.12',
         'soft-arm-description',
         'soft-arm-kinematics',
+        'soft-arm-physics',
     ],
     zip_safe=False,  # the page's files are served from the folder
     maintainer='soft_arm maintainers',
@@ -28,6 +29,7 @@ setup(
     entry_points={
         'softarm.commands': [
             'twin = soft_arm_twin.cli.twin:main',
+            'view = soft_arm_twin.cli.view:main',
         ],
     },
     extras_require={'test': ['abb_rws_bridge', 'hypothesis', 'pytest']},

@@ -133,7 +133,7 @@ def _starts(robot: Robot, first: int) -> list[int]:
 
 
 def _turn_back(segment: Segment) -> np.ndarray:
-    T, angle_rad = np.eye(4), -segment.phi_rad
+    T, angle_rad = np.eye(4), -float(getattr(segment, 'phi_rad', 0.0))
     c, s = np.cos(angle_rad), np.sin(angle_rad)
     T[:2, :2] = [[c, -s], [s, c]]
     return T

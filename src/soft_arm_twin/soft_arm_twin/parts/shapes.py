@@ -33,7 +33,8 @@ def shape_surface(shape: str, size_m: tuple[float, ...]) -> Surface:
 
 def box(size_m: tuple[float, ...]) -> Surface:
     """Return the surface of a box with edges x, y, z [m]."""
-    vertices, triangles = [], []
+    vertices: list[list[np.ndarray]] = []
+    triangles: list[list[int]] = []
     for axis in range(3):
         for side in (-1.0, 1.0):
             u, v = np.eye(3)[(axis + 1) % 3], np.eye(3)[(axis + 2) % 3]

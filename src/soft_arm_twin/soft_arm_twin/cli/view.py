@@ -1,0 +1,74 @@
+"""`softarm view`: look at a robot, an assembly and a world in the browser; no graph is needed."""
+
+import argparse
+import asyncio
+import webbrowser
+
+from soft_arm_description.command_line import (
+    CommandLine,
+    known_robot_or_assembly,
+    known_world,
+    port_or_any,
+)
+from soft_arm_twin.errors import TwinError
+
+_EXAMPLES = """examples:
+  softarm view two_module_arm
+  softarm view hand --kinematics
+  softarm view squid --world squid_sea
+  softarm view MINE.yaml --world floor --no-browser --port 8080
+"""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Entry point; returns the exit status."""
+    parser = CommandLine(
+        prog='softarm view',
+        description='See and move a robot in the browser: sliders, inverse kinematics, physics. '
+        'Ctrl-C ends it.',
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        'file',
+        type=known_robot_or_assembly,
+        help='name or path of a robot file or an assembly file',
+    )
+    parser.add_argument(
+        '--world',
+        type=known_world,
+        help='name or path of a world file (default: empty; floor if the assembly could fall)',
+    )
+    parser.add_argument(
+        '--port',
+        type=port_or_any,
+        default=8765,
+        help='TCP port of the page; 0: any free one (default: %(default)s)',
+    )
+    parser.add_argument('--no-browser', action='store_true', help='only print the address')
+    parser.add_argument(
+        '--kinematics', action='store_true', help='begin with pure kinematics instead of physics'
+    )
+    return parser.answer(argv, _view, TwinError)
+
+
+def _view(args: argparse.Namespace) -> int:
+    from soft_arm_twin.server.serve import serve  # --help does not wait for these
+    from soft_arm_twin.view.source import ViewSource
+
+    source = ViewSource(args.file, args.world, 'kinematics' if args.kinematics else 'physics')
+
+    def ready(url: str) -> None:
+        print(f'{source.title}: {url}', flush=True)
+        print('Ctrl-C ends it', flush=True)
+        source.start()
+        if not args.no_browser:
+            webbrowser.open(url)
+
+    try:
+        asyncio.run(serve(source, port=args.port, ready=ready))
+    except KeyboardInterrupt:
+        print()
+    finally:
+        source.stop()
+    return 0

@@ -1,0 +1,1 @@
+"""`softarm view`: robots, assemblies and worlds by kinematics or physics, without any graph."""

@@ -1,0 +1,136 @@
+"""The robots of an assembly by pure kinematics: values of sliders in, poses out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from soft_arm_description.assembly import Assembly, MountedRobot
+from soft_arm_description.robot import Robot
+from soft_arm_description.segments import Coordinate
+from soft_arm_kinematics import Arm, BellowsArm, make_arm
+from soft_arm_twin.parts.bodies import pose
+
+if TYPE_CHECKING:
+    from soft_arm_kinematics.ik.inverse import IkSolution
+
+MOST_PHI_RAD = np.pi / 2  # of a forced bending plane, from that of the robot file
+Values = Mapping[str, float]
+"""Values of coordinates by name, in SI units."""
+
+
+@dataclass(frozen=True, eq=False)
+class ViewedRobot:
+    """A robot of an assembly and what moves it where there is no physics.
+
+    Bellows are given by pressure. Pieces of fixed bending plane have one more coordinate, the
+    direction phi of that plane: the gripper paper forces it.
+    """
+
+    mounted: MountedRobot
+
+    @property
+    def name(self) -> str:
+        """Its name in the assembly."""
+        return self.mounted.name
+
+    @property
+    def robot(self) -> Robot:
+        """The robot file."""
+        return self.mounted.robot
+
+    @cached_property
+    def arm(self) -> Arm:
+        """Its kinematics."""
+        return make_arm(self.robot)
+
+    @cached_property
+    def driven(self) -> tuple[Coordinate, ...]:
+        """What drives it: pressures [Pa]; theta, phi [rad], ell [m]; torques [N m]."""
+        found = list(self.robot.actuation)
+        for segment, columns in zip(self.robot.segments, self.arm.columns, strict=True):
+            if segment.kind == 'bellows':
+                limits_pa = np.tile(segment.actuators.pressure_limits_pa, (len(columns), 1))
+                if isinstance(self.arm, BellowsArm):  # its curve may allow less
+                    limits_pa = self.arm.pressure_limits_pa[:, columns].T
+                for k, name, limits in zip(columns, segment.chambers, limits_pa, strict=True):
+                    found[k] = Coordinate(name, 'Pa', *map(float, limits))
+        return tuple(found)
+
+    @cached_property
+    def planes(self) -> tuple[Coordinate, ...]:
+        """Directions phi [rad] of the bending planes that can be forced."""
+        return tuple(
+            Coordinate(f'{s.name}_phi', 'rad', s.phi_rad - MOST_PHI_RAD, s.phi_rad + MOST_PHI_RAD)
+            for s in self.robot.segments
+            if s.kind == 'single_bend'
+        )
+
+    @cached_property
+    def rest(self) -> dict[str, float]:
+        """Values of all coordinates at rest."""
+        rest = dict(zip((c.name for c in self.driven), self.arm.rest_actuation, strict=True))
+        rest |= {c.name: min(max(0.0, c.low), c.high) for c in self.driven if c.unit == 'Pa'}
+        return rest | {c.name: (c.low + c.high) / 2.0 for c in self.planes}
+
+    def actuation(self, values: Values) -> np.ndarray:
+        """Actuation (n,) of the arm at values of `driven`."""
+        found = np.array([values[c.name] for c in self.driven])
+        if isinstance(self.arm, BellowsArm):
+            return self.arm.lengths(found)
+        for segment, columns in zip(self.robot.segments, self.arm.columns, strict=True):
+            if segment.kind == 'bellows':
+                curve = segment.actuators.curve
+                found[columns] = np.interp(found[columns], curve.pressure_pa, curve.length_m)
+        return found
+
+    def values_of(self, solution: 'IkSolution') -> dict[str, float]:
+        """Values of `driven` at a solution of the inverse kinematics."""
+        found = dict(zip((c.name for c in self.driven), solution.actuation, strict=True))
+        found |= dict(zip(self.robot.chambers, solution.pressures_pa, strict=True))
+        return {c.name: float(np.clip(found[c.name], c.low, c.high)) for c in self.driven}
+
+    def section_poses(self, values: Values) -> tuple[Robot, np.ndarray]:
+        """The robot with its planes forced, and the poses (m, 4, 4) of its sections in its base."""
+        arm = self.arm
+        phis = tuple(values.get(c.name, self.rest[c.name]) for c in self.planes)
+        if phis != tuple(self.rest[c.name] for c in self.planes):
+            arm = _with_planes(self.robot, phis)
+        return arm.robot, arm.configuration(self.actuation(values)).section_poses
+
+
+@lru_cache(maxsize=8)
+def _with_planes(robot: Robot, phis_rad: tuple[float, ...]) -> Arm:
+    """Return an arm whose pieces bend in the planes phi."""
+    given, segments = iter(phis_rad), []
+    for segment in robot.segments:
+        update = {'phi_deg': np.degrees(next(given))} if segment.kind == 'single_bend' else {}
+        segments.append(segment.model_copy(update=update))
+    return make_arm(robot.model_copy(update={'segments': tuple(segments)}))
+
+
+def viewed_robots(assembly: Assembly) -> dict[str, ViewedRobot]:
+    """Return the robots of an assembly by name, each after what it stands on."""
+    return {mounted.name: ViewedRobot(mounted) for mounted in assembly.robots}
+
+
+def world_poses(
+    robots: Mapping[str, ViewedRobot], assembly: Assembly, values: Mapping[str, Values]
+) -> dict[str, tuple[Robot, np.ndarray]]:
+    """Return each robot with the poses (m, 4, 4) of its sections in the world.
+
+    Bodies stand where the assembly file has them.
+    """
+    tips = {body.name: pose(body.position_m, body.rpy_deg) for body in assembly.bodies}
+    found = {}
+    for name, viewed in robots.items():
+        mounted = viewed.mounted
+        T_world_base = pose(mounted.position_m, mounted.rpy_deg)
+        if mounted.mount is not None:
+            T_world_base = tips[mounted.mount] @ T_world_base
+        robot, poses = viewed.section_poses(values[name])
+        found[name] = robot, T_world_base @ poses
+        tips[name] = found[name][1][-1]
+    return found
