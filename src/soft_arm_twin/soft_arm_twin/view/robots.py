@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -94,21 +94,18 @@ class ViewedRobot:
 
     def section_poses(self, values: Values) -> tuple[Robot, np.ndarray]:
         """The robot with its planes forced, and the poses (m, 4, 4) of its sections in its base."""
-        arm = self.arm
-        phis = tuple(values.get(c.name, self.rest[c.name]) for c in self.planes)
-        if phis != tuple(self.rest[c.name] for c in self.planes):
-            arm = _with_planes(self.robot, phis)
+        arm = self._with_planes([values.get(c.name, self.rest[c.name]) for c in self.planes])
         return arm.robot, arm.configuration(self.actuation(values)).section_poses
 
-
-@lru_cache(maxsize=8)
-def _with_planes(robot: Robot, phis_rad: tuple[float, ...]) -> Arm:
-    """Return an arm whose pieces bend in the planes phi."""
-    given, segments = iter(phis_rad), []
-    for segment in robot.segments:
-        update = {'phi_deg': np.degrees(next(given))} if segment.kind == 'single_bend' else {}
-        segments.append(segment.model_copy(update=update))
-    return make_arm(robot.model_copy(update={'segments': tuple(segments)}))
+    def _with_planes(self, phis_rad: list[float]) -> Arm:
+        """Return the arm whose pieces bend in the planes phi."""
+        if phis_rad == [self.rest[c.name] for c in self.planes]:
+            return self.arm
+        given, segments = iter(phis_rad), []
+        for segment in self.robot.segments:
+            update = {'phi_deg': np.degrees(next(given))} if segment.kind == 'single_bend' else {}
+            segments.append(segment.model_copy(update=update))
+        return make_arm(self.robot.model_copy(update={'segments': tuple(segments)}))
 
 
 def viewed_robots(assembly: Assembly) -> dict[str, ViewedRobot]:
