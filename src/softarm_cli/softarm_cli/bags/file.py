@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NotRequired
+from typing import Any, NotRequired
 
 from mcap.exceptions import McapError
-from mcap.records import Channel, Message, Schema
-from mcap.stream_reader import StreamReader
+from mcap.records import Channel, Chunk, Message, Schema
+from mcap.stream_reader import StreamReader, breakup_chunk
 from rosbags.interfaces import (
     Connection,
     ConnectionExtRosbag2,
@@ -19,6 +19,7 @@ from rosbags.interfaces import (
 )
 from rosbags.rosbag2 import Reader, ReaderError
 from rosbags.rosbag2.metadata import parse_qos
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from typing_extensions import TypedDict
 
 from soft_arm_description.yaml_file import YamlFileError, checked, read_yaml
@@ -38,6 +39,7 @@ _BROKEN = (
 
 
 _Key = tuple[Path, int]  # file, and number of the channel in it
+_Span = tuple[int, int]  # stamps of the first and the last message [ns]
 
 
 class _Topic(TypedDict):
@@ -79,19 +81,25 @@ class Bag:
         self.connections = sorted(source.connections, key=lambda c: c.topic)
         self.start_ns, self.duration_s = source.start_time, source.duration * 1e-9
         self.message_count = source.message_count
+        self._store = get_typestore(Stores.ROS2_JAZZY)
 
     def messages(
-        self, connections: Collection[Connection] = ()
+        self,
+        connections: Collection[Connection] = (),
+        start_ns: int | None = None,
+        stop_ns: int | None = None,
     ) -> Iterator[tuple[Connection, int, bytes]]:
         """Yield connection, time of recording [ns] and bytes of each message, in order.
 
         Args:
             connections: Those whose messages are read; empty: all.
+            start_ns: Time of recording of the first that is read [ns]; None: from the start.
+            stop_ns: Time of recording before which messages are read [ns]; None: to the end.
 
         Raises:
             BagError: If the bag is damaged.
         """
-        messages = self._source.messages(connections)
+        messages = self._source.messages(connections, start_ns, stop_ns)
         while True:
             try:
                 message = next(messages)
@@ -100,6 +108,26 @@ class Bag:
             except _BROKEN as error:
                 raise _unreadable(self.path, error) from error
             yield message
+
+    def decode(self, connection: Connection, raw: bytes) -> Any:
+        """Return a message with the fields that its definition in the bag names.
+
+        Raises:
+            BagError: If it is damaged, or the bag has no definition of its type.
+        """
+        kind, definition = connection.msgtype, connection.msgdef
+        try:
+            if kind not in self._store.types and definition.format == MessageDefinitionFormat.MSG:
+                known = get_types_from_msg(definition.data, kind)
+                new = {
+                    name: fields for name, fields in known.items() if name not in self._store.types
+                }
+                self._store.register(new)
+            return self._store.deserialize_cdr(raw, kind)
+        except Exception as error:  # whatever a damaged message makes of the decoder
+            raise BagError(
+                f'{connection.topic} in {self.path} cannot be decoded: {type(error).__name__}'
+            ) from error
 
 
 @contextmanager
@@ -146,20 +174,22 @@ def _unreadable(bag: Path, error: Exception) -> BagError:
 
 
 class _CutMcap:
-    """As `rosbags.rosbag2.Reader`, for MCAP files without an end, which it reads twice."""
+    """As `rosbags.rosbag2.Reader`, for MCAP files without an end."""
 
     def __init__(self, files: list[Path]):
         self._files = files
+        self._chunks: list[tuple[Path, int, _Span]] = []  # file, place in it, and what it spans
 
     def open(self) -> None:
         channels: dict[_Key, Channel] = {}
         schemas: dict[_Key, Schema] = {}
         counts: Counter[_Key] = Counter()
-        stamps: list[int] = []
-        for key, schema, channel, message in self._records():
-            channels[key], schemas[key] = channel, schema
-            counts[key] += 1
-            stamps = [stamps[0] if stamps else message.log_time, message.log_time]
+        for file in self._files:
+            for place, messages in _chunks(file, channels, schemas):
+                counts.update((file, message.channel_id) for message in messages)
+                stamps = [message.log_time for message in messages]
+                if stamps:
+                    self._chunks.append((file, place, (min(stamps), max(stamps))))
         if not counts:
             raise ReaderError('its recorder was killed before it had written anything')
         self._by_key = {
@@ -176,35 +206,61 @@ class _CutMcap:
                 self,
             )
             for number, (key, channel) in enumerate(channels.items(), 1)
+            if key in counts
         }
         self.connections, self.message_count = [*self._by_key.values()], counts.total()
-        self.start_time, self.duration = stamps[0], stamps[1] - stamps[0]
+        self.start_time = min(first for _, _, (first, _) in self._chunks)
+        self.duration = max(last for _, _, (_, last) in self._chunks) - self.start_time
 
     def messages(
-        self, connections: Collection[Connection]
+        self, connections: Collection[Connection], start_ns: int | None, stop_ns: int | None
     ) -> Iterator[tuple[Connection, int, bytes]]:
         wanted = {connection.topic for connection in connections}
-        for key, _, channel, message in self._records():
-            if not wanted or channel.topic in wanted:
-                yield self._by_key[key], message.log_time, message.data
+        for file, place, (first_ns, last_ns) in self._chunks:
+            if (start_ns is not None and last_ns < start_ns) or (
+                stop_ns is not None and first_ns >= stop_ns
+            ):
+                continue
+            for message in _messages_at(file, place):
+                connection, at_ns = self._by_key[file, message.channel_id], message.log_time
+                if (
+                    (not wanted or connection.topic in wanted)
+                    and (start_ns is None or at_ns >= start_ns)
+                    and (stop_ns is None or at_ns < stop_ns)
+                ):
+                    yield connection, at_ns, message.data
 
     def close(self) -> None:
         pass  # files are open only while they are read
 
-    def _records(self) -> Iterator[tuple[_Key, Schema, Channel, Message]]:
-        """Yield messages with their schemas and channels, up to the cut."""
-        for file in self._files:
-            schemas: dict[int, Schema] = {}
-            channels: dict[int, Channel] = {}
-            with file.open('rb') as stream:
-                try:
-                    for record in StreamReader(stream).records:
-                        if isinstance(record, Schema):
-                            schemas[record.id] = record
-                        elif isinstance(record, Channel):
-                            channels[record.id] = record
-                        elif isinstance(record, Message):
-                            channel = channels[record.channel_id]
-                            yield (file, channel.id), schemas[channel.schema_id], channel, record
-                except (McapError, struct.error, EOFError):
-                    continue  # the cut
+
+def _chunks(
+    file: Path, channels: dict[_Key, Channel], schemas: dict[_Key, Schema]
+) -> Iterator[tuple[int, list[Message]]]:
+    """Yield place and messages of each whole chunk, up to the cut; note channels and schemas."""
+    by_id: dict[int, Schema] = {}
+    with file.open('rb') as stream:
+        place, records = 8, StreamReader(stream, emit_chunks=True).records  # after the magic bytes
+        while True:
+            try:
+                record = next(records)
+                inside = breakup_chunk(record) if isinstance(record, Chunk) else [record]
+            except (McapError, struct.error, EOFError, StopIteration):
+                return  # the cut
+            for entry in inside:
+                if isinstance(entry, Schema):
+                    by_id[entry.id] = entry
+                elif isinstance(entry, Channel):
+                    channels[file, entry.id] = entry
+                    schemas[file, entry.id] = by_id[entry.schema_id]
+            yield place, [entry for entry in inside if isinstance(entry, Message)]
+            place = stream.tell()
+
+
+def _messages_at(file: Path, place: int) -> list[Message]:
+    """Return the messages of one chunk, or one message that stands outside of chunks."""
+    with file.open('rb') as stream:
+        stream.seek(place)
+        record = next(StreamReader(stream, skip_magic=True, emit_chunks=True).records)
+    inside = breakup_chunk(record) if isinstance(record, Chunk) else [record]
+    return [entry for entry in inside if isinstance(entry, Message)]

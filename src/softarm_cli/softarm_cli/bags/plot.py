@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from rosbags.interfaces import MessageDefinitionFormat
-from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from softarm_cli.bags.file import Bag
 from softarm_cli.errors import BagError
@@ -267,24 +265,9 @@ def _read(bag: Bag, topics: Collection[str | None]) -> Iterator[tuple[float, Any
     connections = [connection for connection in bag.connections if connection.topic in topics]
     if not connections:
         return
-    store = get_typestore(Stores.ROS2_JAZZY)
-    for connection in connections:
-        if (
-            connection.msgtype not in store.types
-            and connection.msgdef.format == MessageDefinitionFormat.MSG
-        ):
-            known = get_types_from_msg(connection.msgdef.data, connection.msgtype)
-            store.register(
-                {name: fields for name, fields in known.items() if name not in store.types}
-            )
     first_ns = bag.start_ns
     for connection, recorded_ns, raw in bag.messages(connections):
-        try:
-            message = store.deserialize_cdr(raw, connection.msgtype)
-        except Exception as error:  # whatever a damaged message makes of the decoder
-            raise BagError(
-                f'{connection.topic} in {bag.path} cannot be decoded: {type(error).__name__}'
-            ) from error
+        message = bag.decode(connection, raw)
         header = getattr(message, 'header', None)
         stamp_ns = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec if header else 0
         yield ((stamp_ns or recorded_ns) - first_ns) * 1e-9, message

@@ -89,9 +89,11 @@ def test_what_a_killed_recorder_left_is_read_up_to_the_cut(tmp_path, capsys):
             store.deserialize_cdr(raw, connection.msgtype).data.split()[0]
             for connection, _, raw in bag.messages()
         ]
+        part = [at_ns for _, at_ns, _ in bag.messages((), 10**9 + 3 * 10**7, 10**9 + 7 * 10**7)]
     assert bag.message_count == len(words) and words == [
         str(number) for number in range(len(words))
     ]
+    assert part == [10**9 + number * 10**7 for number in (3, 4, 5, 6)]
     assert 10 <= len(words) < 40 and bag.duration_s == pytest.approx((len(words) - 1) * 0.01)
     assert main(['info', str(tmp_path / 'cut')]) == 0
     assert 'was killed' in capsys.readouterr().err
