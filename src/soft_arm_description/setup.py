@@ -22,6 +22,10 @@ setup(
             'share/' + package_name + '/rviz',
             ['rviz/soft_arm.rviz', 'rviz/gripper_cell.rviz', 'rviz/squid.rviz'],
         ),
+        (
+            'share/' + package_name + '/foxglove',
+            ['foxglove/soft_arm.json', 'foxglove/gripper_cell.json', 'foxglove/squid.json'],
+        ),
     ],
     python_requires='>=3.11',
     install_requires=['numpy>=1.26', 'pydantic>=2.9', 'PyYAML>=6.0'],

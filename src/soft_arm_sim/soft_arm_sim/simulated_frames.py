@@ -32,8 +32,8 @@ class SimulatedFrames:
     def __init__(self, view: Simulation, assembly: Assembly, robots: dict[str, Robot]):
         self._view, self._robots = view, robots
         self.joint_names = [name for robot in robots.values() for name in joint_names(robot)]
-        self._bodies = assembly.bodies
-        self._body_frames = {b.name: body_frame(assembly, b.name) for b in assembly.bodies}
+        self._bodies = (*assembly.bodies, *view.world.objects)
+        self._body_frames = {b.name: body_frame(assembly, b.name) for b in self._bodies}
         self._mounted = {mounted.name: mounted.mount for mounted in assembly.robots}
         self.optical_frames = {
             camera.name: f'{assembly.name}_{camera.name}_optical_frame'
@@ -51,7 +51,7 @@ class SimulatedFrames:
         return np.concatenate([self._joint_values(n, r) for n, r in self._robots.items()])
 
     def still_frames(self) -> list[Frame]:
-        """Return the frames that never move on their parents: bases, fixed bodies and cameras."""
+        """Return the frames that never move: bases, fixed bodies and objects, and cameras."""
         found = self._bodies_that(fixed=True) + self._cameras_that(ride=False)
         for name, robot in self._robots.items():
             mount = self._mounted[name]
@@ -65,7 +65,7 @@ class SimulatedFrames:
         return found
 
     def moving_frames(self) -> list[Frame]:
-        """Return all other frames: free bodies, ends of segments, frames and cameras on tips."""
+        """Return all others: free bodies and objects, ends of segments, what is on tips."""
         return self._bodies_that(fixed=False) + self._tip_frames() + self._cameras_that(ride=True)
 
     def _tip_frames(self) -> list[Frame]:

@@ -3,10 +3,10 @@
 In: `limb_configuration` (ArmConfiguration; any tendon segments of any robots, by name),
 `ROBOT/pressure_command` (ChamberPressures) of each robot with chambers, `ROBOT/torque_command`
 (JointState; `name` and `effort`) of each robot with torques. Out: `joint_states` of all
-robots' URDFs; /tf of the ends of segments, of what is on tips and of free bodies; /tf_static of
-bases and fixed bodies; `CAMERA/image_raw` and `CAMERA/camera_info` of each camera of the world,
-while somebody subscribes; `scene` (markers). A command that is refused changes nothing, and
-/diagnostics says why. A simulation that diverges ends the node.
+robots' URDFs; /tf of the ends of segments, of what is on tips and of free bodies and objects;
+/tf_static of bases and fixed bodies and objects; `CAMERA/image_raw` and `CAMERA/camera_info` of
+each camera of the world, while somebody subscribes; `scene` (markers). A command that is refused
+changes nothing, and /diagnostics says why. A simulation that diverges ends the node.
 """
 
 from contextlib import ExitStack

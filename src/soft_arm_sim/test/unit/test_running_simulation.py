@@ -55,6 +55,27 @@ def test_frames_and_joints_are_those_of_the_kinematics(squid):
     assert values['squid_camera_camera_1_004_bend'] == pytest.approx(0.08, abs=1e-3)
 
 
+def test_objects_of_the_world_have_frames_and_those_that_are_free_move():
+    things = [
+        {'name': 'stone', 'shape': 'sphere', 'size_m': [0.05], 'mass_kg': 1.0},
+        {'name': 'post', 'shape': 'box', 'size_m': [0.1, 0.1, 0.1], 'fixed': True},
+    ]
+    places = {'stone': [0.0, 0.8, 1.0], 'post': [0.9, 0.0, 1.0]}
+    objects = [thing | {'position_m': places[thing['name']]} for thing in things]
+    world = World.model_validate(load_world('empty').model_dump() | {'objects': objects})
+    running = RunningSimulation(SQUID, world)
+    frames = SimulatedFrames(running.view(), SQUID, running.robots)
+    running._simulation.step(0.1)
+    frames.move(running._simulation.data.qpos)
+    found = {child: (parent, T) for parent, child, T in frames.moving_frames()}
+    still = {child: T for _, child, T in frames.still_frames()}
+    parent, T = found['squid_stone']
+    assert parent == 'world'
+    assert T[:3, 3] == pytest.approx([0.0, 0.8, 1.0 - 0.5 * 9.81 * 0.1**2], abs=2e-3)
+    assert still['squid_post'][:3, 3] == pytest.approx(places['post'])
+    assert not set(found) & set(still)
+
+
 @pytest.mark.parametrize(
     ('arcs', 'word'),
     [
