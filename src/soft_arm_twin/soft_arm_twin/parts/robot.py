@@ -18,6 +18,8 @@ from soft_arm_twin.scene import Part
 Colour = tuple[float, float, float]
 FLANGE_COLOUR: Colour = (0.62, 0.63, 0.65)
 DISC_COLOUR: Colour = (0.82, 0.80, 0.74)
+GHOST_THICKNESS = 0.4  # of a ghost, in thicknesses of the robot: it hides nothing
+RIM_M = 1e-3  # by which the last disc is inside of the ring about it
 PAINT_M = 2e-4  # how far painted bands stand out
 
 
@@ -86,7 +88,8 @@ def robot_parts(
             parts.append(_skin_part(skin, segment, label, group, starts[i], source=source))
         if segment.disc is not None:
             d = segment.disc
-            disc = shape_surface('cylinder', (d.radius_m, d.thickness_m))
+            inside_m = RIM_M if robot.ring is not None and i == len(robot.segments) - 1 else 0.0
+            disc = shape_surface('cylinder', (d.radius_m - inside_m, d.thickness_m))
             parts.append(rigid(f'{segment.name} disc', DISC_COLOUR, end, disc, -d.thickness_m / 2))
         if robot.cut_lines is not None:
             radius_m = float(segment.radius_m(np.array(1.0))) + PAINT_M
@@ -106,11 +109,11 @@ def robot_parts(
 def ghost_parts(
     robot: Robot, name: str, first_frame: int, group: str, colour_rgb: Colour, opacity: float
 ) -> list[Part]:
-    """Return a plain see-through copy of a robot's segments; frames as of `robot_parts`."""
+    """Return a thin see-through copy of a robot's segments; frames as of `robot_parts`."""
     starts = _starts(robot, first_frame)
     parts = []
     for i, segment in enumerate(robot.segments):
-        skin, label = plain_skin(robot, i), f'{name} {segment.name}'
+        skin, label = plain_skin(robot, i, GHOST_THICKNESS), f'{name} {segment.name}'
         parts.append(_skin_part(skin, segment, label, group, starts[i], colour_rgb, opacity))
     return parts
 

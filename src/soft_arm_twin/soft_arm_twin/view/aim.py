@@ -178,7 +178,7 @@ def explanation(solutions: list['IkSolution'], count: int, viewed: ViewedRobot) 
         who = 'Best' if k == 0 else f'Rival {k}'
         lines.append(f'{who}: {solution.score:.3f} = {terms}. {solution.explanation}')
     if len(solutions) > 1:
-        lines.append(_comparison(parts(solutions[0]), parts(solutions[1])))
+        lines.insert(2, _comparison(parts(solutions[0]), parts(solutions[1])))
     return tuple(lines)
 
 

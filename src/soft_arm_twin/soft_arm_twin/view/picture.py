@@ -115,9 +115,9 @@ def _mesh(body: RigidBody) -> tuple[np.ndarray, np.ndarray] | None:
 def _ghosts(aimed: ViewedRobot, first: int, size: int) -> list[Part]:
     parts = []
     for k in range(MOST_DRAWN):
-        name, colour, opacity = f'rival {k}', marks.RIVAL_COLOUR, 0.22
+        name, colour, opacity = f'rival {k}', marks.RIVAL_COLOUR, 0.4
         if k == 0:
-            name, colour, opacity = 'best solution', marks.BEST_COLOUR, 0.4
+            name, colour, opacity = 'best solution', marks.BEST_COLOUR, 0.6
         parts += ghost_parts(aimed.robot, name, first + k * size, 'solutions', colour, opacity)
     return parts
 
@@ -156,7 +156,7 @@ def _extent(parts: list[Part], frames: np.ndarray) -> tuple[np.ndarray, np.ndarr
 
 
 def _view(middle_m: np.ndarray, size_m: float) -> tuple[tuple[float, float, float], ...]:
-    eye_m = middle_m + size_m * np.array([1.15, -1.35, 0.55])
+    eye_m = middle_m + size_m * np.array([1.0, -1.15, 0.45])
     x, y, z = map(float, eye_m)
     a, b, c = map(float, middle_m)
     return (x, y, z), (a, b, c)

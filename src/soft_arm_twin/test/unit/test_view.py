@@ -176,7 +176,7 @@ def test_the_tip_follows_the_target_and_the_best_solution_is_explained(view):
     )
     lines = next(t.lines for t in source.panel().texts if t.title == 'Why this solution')
     assert lines[1].startswith('Best: ') and 'angle change' in lines[1] and 'Bends' in lines[1]
-    assert 'The best beats rival 1 by' in lines[-1]
+    assert 'The best beats rival 1 by' in lines[2]
     scores = [s.score for s in source.answer.solutions]
     assert scores == sorted(scores)
     # each ghost ends at the target
