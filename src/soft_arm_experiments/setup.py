@@ -21,6 +21,7 @@ setup(
         'soft_arm_physics',
         'soft_arm_sim',
         'soft_arm_vision',
+        'soft_arm_twin',
         'softarm_cli',
         'dask',
         'distributed',
@@ -53,6 +54,7 @@ setup(
             'cell = soft_arm_experiments.cli.bench_cell:main',
             'kinematics = soft_arm_experiments.cli.bench_kinematics:main',
             'physics = soft_arm_experiments.cli.bench_physics:main',
+            'twin = soft_arm_experiments.cli.bench_twin:main',
             'vision = soft_arm_experiments.cli.bench_vision:main',
         ],
         'softarm.calibrate': [

@@ -187,6 +187,12 @@ def test_a_busy_port_is_an_error():
             pass
 
 
+def test_two_twins_never_share_a_port(url):
+    port = urlsplit(url).port
+    with pytest.raises(AddressError, match='taken'), serving(WavingTube(), port=port):
+        pass
+
+
 def test_python_can_not_open_the_socket_as_if_it_were_a_page(url):
     async def connect():
         async with aiohttp.ClientSession() as session, session.ws_connect(url + 'socket'):

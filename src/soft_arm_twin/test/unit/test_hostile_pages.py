@@ -9,9 +9,10 @@ import pytest
 from aiohttp import WSServerHandshakeError
 
 from soft_arm_twin.bench.raw_page import raw_page
+from soft_arm_twin.server import page as page_module
 from soft_arm_twin.server import twin_server
 from soft_arm_twin.server.serve import serving
-from soft_arm_twin.source import Cloud
+from soft_arm_twin.source import Answer, Cloud
 from twin_testing.waving_tube import WavingTube
 
 pytestmark = pytest.mark.real_time
@@ -185,6 +186,25 @@ def test_a_flood_that_reads_no_answer_is_closed_too(url, source):
                 pass
             page.reads.set()
             assert (await page.end())[0] == POLICY
+
+    asyncio.run(attack())
+
+
+def test_who_asks_on_without_reading_the_answers_is_closed(url, source, monkeypatch):
+    monkeypatch.setattr(page_module, 'MAX_UNSENT', 10)
+    large = Answer(True, 'a table', 'table.csv', 'x' * 3_000_000)
+    at_once = source.command
+    source.command = lambda *asked: large if asked[0] == 'pose' else at_once(*asked)
+
+    async def attack():
+        async with beside_a_victim(url) as page:
+            page.reads.clear()
+            with suppress(ConnectionError):
+                for number in range(40):
+                    await page.send(type='command', id=number, control='pose', value=None)
+                    await asyncio.sleep(0.01)
+            page.reads.set()
+            assert await page.end() == (POLICY, 'answers are not read')
 
     asyncio.run(attack())
 

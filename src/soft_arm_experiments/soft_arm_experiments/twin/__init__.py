@@ -1,0 +1,1 @@
+"""What the twin costs, and how late it is."""
