@@ -11,6 +11,7 @@ need() { command -v "$1" >/dev/null || missing="$missing ${*:2}"; }
 need avr-gcc gcc-avr avr-libc binutils-avr
 need mbpoll mbpoll
 need ip iproute2
+grep -qx ID=debian /etc/os-release && need chromium chromium   # Ubuntu's is a snap, which containers cannot install
 compgen -G '/usr/include/pcl-1.*' >/dev/null || missing="$missing libpcl-dev"
 if [ -n "$missing" ]; then
   if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
@@ -20,9 +21,9 @@ if [ -n "$missing" ]; then
     echo "setup: tests that need them will be skipped:$missing" >&2
   fi
 fi
-echo 'setup: torch, onnx and public clients, for tests'
+echo 'setup: torch, onnx, playwright and public clients, for tests'
 PYTHONPATH='' .venv/bin/pip list --format freeze --disable-pip-version-check >.venv/frozen.txt  # nothing that is there is replaced
-.venv/bin/pip install --disable-pip-version-check -q -c .venv/frozen.txt torch==2.13.0 -r requirements/train.in
+.venv/bin/pip install --disable-pip-version-check -q -c .venv/frozen.txt torch==2.13.0 playwright==1.65.2 -r requirements/train.in
 rm -rf .venv/clients
 .venv/bin/pip install --disable-pip-version-check -q --no-deps --target .venv/clients -r requirements/clients.in
 echo "$contents" >.venv/ci_stamp

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-CHROMIUM = shutil.which('chromium') or shutil.which('chromium-browser')
+CHROMIUM = next(filter(None, map(shutil.which, ('chromium', 'google-chrome'))), None)
 PATIENCE_S = 60  # seconds suffice where the machine is idle
 TEST = Path(__file__).resolve().parents[1]
 FLAGS = (
@@ -36,7 +36,7 @@ def browser():
     """One per file: while it is open, asyncio.run() fails in this process."""
     api = pytest.importorskip('playwright.sync_api', reason='playwright is not installed')
     if CHROMIUM is None:
-        pytest.skip('no Chromium: sudo apt-get install chromium')
+        pytest.skip('no Chromium: on Debian, sudo apt-get install chromium')
     with api.sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield chromium

@@ -1,11 +1,10 @@
 """The page in a real Chromium: controls, keys, handle, pictures, files, names. About 25 s."""
 
-import io
 import json
 
+import cv2
 import numpy as np
 import pytest
-from PIL import Image
 
 MAX_FIRST_LOAD_BYTES = 3_000_000
 
@@ -125,8 +124,8 @@ def _picture(page):
     """What the page saves, made small: fine lines and edges of other drawing software vanish."""
     with page.page.expect_download() as saved:
         page.control('button', 'Picture').click()
-    picture = Image.open(io.BytesIO(saved.value.path().read_bytes())).convert('RGB')
-    return np.asarray(picture.resize((64, 32), Image.Resampling.BOX), float)
+    picture = cv2.imread(str(saved.value.path()))
+    return cv2.resize(picture, (64, 32), interpolation=cv2.INTER_AREA).astype(float)
 
 
 def _set_bend(page, value):
@@ -143,9 +142,9 @@ def test_the_picture_is_the_known_one(start_server, visit, request):
     known_file = request.path.parent / 'waving_tube.png'
     small = _picture(page)
     if not known_file.exists():
-        Image.fromarray(small.round().astype(np.uint8)).save(known_file)
+        cv2.imwrite(str(known_file), small)
         pytest.fail(f'{known_file} was made: look at it, and run the test again')
-    known = np.asarray(Image.open(known_file), float)
+    known = cv2.imread(str(known_file)).astype(float)
     same, middle = np.abs(small - known), np.s_[6:28, 20:48]
     assert same[middle].mean() < 4
     _set_bend(page, -1.0)
