@@ -6,18 +6,18 @@ from collections.abc import Awaitable
 from typing import Any
 
 import numpy as np
-from geometry_msgs.msg import Point as PointMessage
 from std_msgs.msg import Header
 
 from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import ChamberPressures, TipTarget
 from soft_arm_msgs.srv import SolveIK
 from soft_arm_node_kit import qos
-from soft_arm_twin.controls import Button, Control, Point, Slider, Switch
+from soft_arm_twin.controls import Button, Control, Slider, Switch
 from soft_arm_twin.graph.soft_robot import SoftRobot
 from soft_arm_twin.ros.commands import Vent
 from soft_arm_twin.ros.goals import Goals
 from soft_arm_twin.ros.live_graph import LiveGraph
+from soft_arm_twin.ros.target_handle import TargetHandle, point_message, point_text
 from soft_arm_twin.source import Answer, TextBlock
 
 COMMAND_PERIOD_S = 0.05
@@ -43,7 +43,7 @@ class ArmCommands:
         self._solve = graph.node.create_client(SolveIK, f'{at}/solve_ik')
         self._publisher: Any = None
         self._by_hand_pa = dict.fromkeys(arm.robot.chambers, 0.0)
-        self._target_m: np.ndarray | None = None  # in the base frame
+        self._target = TargetHandle(arm)
         self._solving, self._reachable_m, self._preview = False, None, ('drag the target',)
         self._drawing, self._path_m, self._speed_m_s = False, list[np.ndarray](), 0.02
         graph.node.create_timer(COMMAND_PERIOD_S, self._send_by_hand)
@@ -51,8 +51,6 @@ class ArmCommands:
     def controls(self) -> tuple[Control, ...]:
         """Return the controls as they are now."""
         n, group = self._name, self._name
-        target_m, reach_m = self._target_in_world(), _reach_m(self._arm)
-        base_m = self._arm.base_pose()[:3, 3]
         moves, follows = self._move.reason, self._follow.reason
         if self._publisher is not None:
             moves = follows = 'pressures are set by hand: switch that off first'
@@ -63,14 +61,7 @@ class ArmCommands:
         path, low_high = f'{n} path', zip(*self._arm.robot.pressure_limits_pa * 1e-3, strict=True)
         return (
             *self._vent.controls(),
-            Point(
-                name=f'{n}/target',
-                label='Target of the tip',
-                group=group,
-                low_m=tuple((base_m - reach_m).tolist()),
-                high_m=tuple((base_m + reach_m).tolist()),
-                value_m=tuple(target_m.tolist()),
-            ),
+            self._target.control(),
             _button(f'{n}/move', 'Move to the target', group, moves),
             _button(
                 f'{n}/cancel',
@@ -132,17 +123,10 @@ class ArmCommands:
         """Stop commanding by hand, so that the driver vents; a goal goes on to its end."""
         self._stop_by_hand()
 
-    def _target_in_world(self) -> np.ndarray:
-        base, target_m = self._arm.base_pose(), self._target_m
-        if target_m is None:
-            target_m = self._arm.tip_m()
-        return base[:3, :3] @ (np.zeros(3) if target_m is None else target_m) + base[:3, 3]
-
     def _target_asked(self, value: tuple[float, float, float]) -> Answer:
-        base = self._arm.base_pose()
-        self._target_m = base[:3, :3].T @ (np.array(value) - base[:3, 3])
+        point_m = self._target.drag(value)
         if self._drawing:
-            self._draw(self._target_m)
+            self._draw(point_m)
         if not self._solving:
             self._graph.post(self._solve_newest)
         return Answer(True)
@@ -154,14 +138,14 @@ class ArmCommands:
 
     def _solve_newest(self) -> None:
         """Ask for solutions of the newest target; what was dragged meanwhile is asked for next."""
-        target_m = self._target_m
+        target_m = self._target.point_m
         if target_m is None or self._solving:
             return
         if not self._solve.service_is_ready():
             self._preview = ('solve_ik is not offered: inverse_kinematics does not run, or loads',)
             return
         self._solving = True
-        request = SolveIK.Request(target=_point(target_m), max_solutions=0)
+        request = SolveIK.Request(target=point_message(target_m), max_solutions=0)
         self._solve.call_async(request).add_done_callback(
             lambda future: self._solved(target_m, future.result())
         )
@@ -179,13 +163,13 @@ class ArmCommands:
             outside = response.error_code == SolveIK.Response.OUTSIDE_WORKSPACE
             self._reachable_m = np.array([nearest.x, nearest.y, nearest.z]) if outside else None
             self._preview = (response.error_msg,)
-        if self._target_m is not target_m:
+        if self._target.point_m is not target_m:
             self._solve_newest()
 
     def _move_asked(self, _value: None) -> Answer:
         point_m = self._reachable_m
-        goal = MoveTip.Goal(target=TipTarget(position=_point(point_m)))
-        return self._move.send(goal, f'move the tip to {_text(point_m)}')
+        goal = MoveTip.Goal(target=TipTarget(position=point_message(point_m)))
+        return self._move.send(goal, f'move the tip to {point_text(point_m)}')
 
     def _cancel_asked(self, _value: None) -> Answer:
         self._move.cancel()
@@ -205,7 +189,7 @@ class ArmCommands:
     def _follow_asked(self, _value: None) -> Answer:
         steps_m = np.linalg.norm(np.diff(self._path_m, axis=0), axis=1)
         times_s = 1.0 + np.concatenate([[0.0], np.cumsum(steps_m)]) / self._speed_m_s
-        waypoints = [TipTarget(position=_point(p)) for p in self._path_m]
+        waypoints = [TipTarget(position=point_message(p)) for p in self._path_m]
         goal = FollowPath.Goal(waypoints=waypoints, times_s=times_s.tolist())
         return self._follow.send(goal, f'follow {len(waypoints)} points in {times_s[-1]:.1f} s')
 
@@ -255,18 +239,5 @@ def _explained(solutions: list) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _reach_m(arm: SoftRobot) -> float:
-    return sum(s.arc_length_limits_m[1] + s.rigid_length_m for s in arm.robot.segments)
-
-
 def _button(name: str, label: str, group: str, reason: str) -> Button:
     return Button(name=name, label=label, group=group, enabled=not reason, reason=reason)
-
-
-def _point(point_m: np.ndarray) -> PointMessage:
-    x, y, z = (float(v) for v in point_m)
-    return PointMessage(x=x, y=y, z=z)
-
-
-def _text(point_m: np.ndarray) -> str:
-    return '({:.1f}, {:.1f}, {:.1f}) mm'.format(*(1e3 * point_m))

@@ -2,15 +2,13 @@
 
 from typing import Any
 
-import numpy as np
-from geometry_msgs.msg import Point as PointMessage
-
 from soft_arm_msgs.action import MoveTip
 from soft_arm_msgs.msg import TipTarget
-from soft_arm_twin.controls import Button, Control, Point
+from soft_arm_twin.controls import Button, Control
 from soft_arm_twin.graph.soft_robot import SoftRobot
 from soft_arm_twin.ros.goals import Goals
 from soft_arm_twin.ros.live_graph import LiveGraph
+from soft_arm_twin.ros.target_handle import TargetHandle, point_message, point_text
 from soft_arm_twin.source import Answer
 
 
@@ -23,26 +21,14 @@ class LimbCommands:
     """
 
     def __init__(self, graph: LiveGraph, limb: SoftRobot):
-        self._limb, self._name = limb, limb.name
+        self._name, self._target = limb.name, TargetHandle(limb)
         self._move = Goals(graph, MoveTip, f'/{limb.name}/move_tip')
-        self._target_m: np.ndarray | None = None  # in the base frame
 
     def controls(self) -> tuple[Control, ...]:
         """Return the controls as they are now."""
-        n, robot, base = self._name, self._limb.robot, self._limb.base_pose()
-        reach_m = sum(s.arc_length_limits_m[1] + s.rigid_length_m for s in robot.segments)
-        at_m = self._limb.tip_m() if self._target_m is None else self._target_m
-        at_m = base[:3, 3] + base[:3, :3] @ (np.zeros(3) if at_m is None else at_m)
-        reason = self._move.reason
+        n, reason = self._name, self._move.reason
         return (
-            Point(
-                name=f'{n}/target',
-                label=f'Target of {n}',
-                group=n,
-                low_m=tuple((base[:3, 3] - reach_m).tolist()),
-                high_m=tuple((base[:3, 3] + reach_m).tolist()),
-                value_m=tuple(at_m.tolist()),
-            ),
+            self._target.control(),
             Button(
                 name=f'{n}/move',
                 label='Move to the target',
@@ -63,17 +49,14 @@ class LimbCommands:
         """Carry out a command."""
         match name.removeprefix(f'{self._name}/'):
             case 'target':
-                base = self._limb.base_pose()
-                self._target_m = base[:3, :3].T @ (np.array(value) - base[:3, 3])
+                self._target.drag(value)
                 return Answer(True)
             case 'move':
-                point_m = self._limb.tip_m() if self._target_m is None else self._target_m
+                point_m = self._target.point_m
                 if point_m is None:
-                    return Answer(False, 'no joint states were heard yet: see softarm doctor')
-                x, y, z = (float(v) for v in point_m)
-                goal = MoveTip.Goal(target=TipTarget(position=PointMessage(x=x, y=y, z=z)))
-                text = f'move the tip to ({1e3 * x:.0f}, {1e3 * y:.0f}, {1e3 * z:.0f}) mm'
-                return self._move.send(goal, text)
+                    return Answer(False, 'drag the target first')
+                goal = MoveTip.Goal(target=TipTarget(position=point_message(point_m)))
+                return self._move.send(goal, f'move the tip to {point_text(point_m)}')
             case _:
                 self._move.cancel()
                 return Answer(True, 'cancelled')
