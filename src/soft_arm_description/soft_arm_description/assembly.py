@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StrictBool, model_validator
 
 from soft_arm_description.errors import DescriptionError
 from soft_arm_description.rigid_bodies import AT_ORIGIN, RigidBody, with_mesh_paths
@@ -47,6 +47,7 @@ class AssemblyFile(Strict):
     description: Text
     bodies: Annotated[tuple[RigidBody, ...], Field(max_length=200)] = ()
     robots: Annotated[tuple[Mount, ...], Field(min_length=1, max_length=100)]
+    self_contact: StrictBool = True
 
     @model_validator(mode='after')
     def _check(self) -> Self:
@@ -83,12 +84,16 @@ class MountedRobot:
 
 @dataclass(frozen=True)
 class Assembly:
-    """Bodies, with absolute paths of their meshes, and robots, each after what it stands on."""
+    """Bodies, with absolute paths of their meshes, and robots, each after what it stands on.
+
+    Without self-contact they touch the objects and the ground of a world, but not each other.
+    """
 
     name: str
     description: str
     bodies: tuple[RigidBody, ...]
     robots: tuple[MountedRobot, ...]
+    self_contact: bool = True
 
 
 def shipped_assemblies() -> dict[str, Path]:
@@ -137,4 +142,4 @@ def make_assembly(content: AssemblyFile, folder: Path) -> Assembly:
         except RobotFileError as error:
             raise AssemblyFileError(f'robots.{i}.robot: {error}') from error
         robots.append(MountedRobot(entry.name, robot, entry.mount, entry.position_m, entry.rpy_deg))
-    return Assembly(content.name, content.description, bodies, tuple(robots))
+    return Assembly(content.name, content.description, bodies, tuple(robots), content.self_contact)

@@ -50,6 +50,11 @@ def build(assembly: Assembly, world: World, time_step_s: float) -> Built:
     robots: dict[str, RobotBodies] = {}
     for mounted in assembly.robots:
         robots[mounted.name] = _add_mounted(spec, mounted, robots, density)
+    if not assembly.self_contact:
+        objects = {item.name for item in world.objects}
+        for geom in spec.geoms:
+            if geom.parent.name not in objects:
+                geom.contype = 0  # `conaffinity` 1 is left: it touches what has `contype` 1
     if world.ground is not None:
         ground = spec.worldbody.add_geom(name='ground', type=_GEOM.mjGEOM_PLANE, size=[0, 0, 0.05])
         ground.pos = [0.0, 0.0, world.ground.height_m]

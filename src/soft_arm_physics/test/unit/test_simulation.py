@@ -1,10 +1,12 @@
 """Robots of every kind in worlds, with contact and a medium."""
 
+from pathlib import Path
+
 import mujoco
 import numpy as np
 import pytest
 
-from soft_arm_description.assembly import Assembly, MountedRobot
+from soft_arm_description.assembly import Assembly, AssemblyFile, MountedRobot, make_assembly
 from soft_arm_description.rigid_bodies import RigidBody
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_description.world import World
@@ -250,6 +252,25 @@ OPEN_MESH = 'v 0 0 0\nv .1 0 0\nv 0 .1 0\nv 0 0 .1\nf 1 3 2\nf 1 2 4\nf 2 3 4\n'
 def test_what_cannot_be_simulated_is_named(given, words):
     with pytest.raises(PhysicsError, match=words):
         Simulation(**{'robot': 'two_module_arm', **given})
+
+
+def test_an_assembly_without_self_contact_touches_only_what_surrounds_it():
+    """Two fingers in one place: refused with self-contact; else they lie on the ground alone."""
+    finger = {'robot': 'soft_finger', 'position_m': [0.0, 0.0, 0.03], 'rpy_deg': [0.0, 90.0, 0.0]}
+    content = {
+        'schema_version': 1,
+        'name': 'twins',
+        'description': 'Twins.',
+        'robots': [{'name': name, **finger} for name in ('one', 'two')],
+    }
+    both = AssemblyFile.model_validate(content)
+    with pytest.raises(PhysicsError, match='one/.* and two/.* overlap'):
+        Simulation(make_assembly(both, Path()))
+    alone = AssemblyFile.model_validate({**content, 'self_contact': False})
+    sim = Simulation(make_assembly(alone, Path()), world(ground={}, gravity_m_s2=[0, 0, -90.0]))
+    sim.step(1.0)
+    touching = {(c.body_a, c.body_b.split('/')[0]) for c in sim.contacts()}
+    assert touching == {('ground', 'one'), ('ground', 'two')}
 
 
 def test_a_mesh_must_be_closed(tmp_path):
