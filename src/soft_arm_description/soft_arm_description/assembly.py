@@ -21,8 +21,8 @@ from soft_arm_description.segments.values import (
     Text,
     check_unique,
 )
-from soft_arm_description.shipped import file_path, load_model, shipped_files, shown_path
-from soft_arm_description.yaml_file import shown
+from soft_arm_description.shipped import file_path, load_model, shipped_files
+from soft_arm_description.yaml_file import shown, shown_path
 
 
 class AssemblyFileError(DescriptionError):
@@ -115,7 +115,7 @@ def load_assembly(name_or_path: str | Path) -> Assembly:
     try:
         return make_assembly(content, file_path('assembly', name_or_path).parent)
     except AssemblyFileError as error:
-        raise AssemblyFileError(f'{shown_path(str(name_or_path))}: {error}') from error
+        raise AssemblyFileError(f'{shown_path(name_or_path)}: {error}') from error
 
 
 def make_assembly(content: AssemblyFile, folder: Path) -> Assembly:
