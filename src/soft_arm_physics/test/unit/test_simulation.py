@@ -116,6 +116,18 @@ def test_a_finger_presses_on_what_is_in_its_way():
     assert sum(np.linalg.norm(c.force_n) for c in pushes) > 0.2
 
 
+def test_a_contact_time_makes_the_skin_hard():
+    sunk_m = []
+    for time_s in (None, 0.004):
+        base = {'position_m': [0, 0, 0], 'rpy_deg': [0, 0, 0]}
+        finger = changed('four_piece_finger', base=base, contact_time_s=time_s)
+        sim = Simulation(finger, world(objects=[cube([0.035, 0.0, 0.05], fixed=True)]))
+        sim.robot.actuate([100e3])
+        sim.step(2.0)
+        sunk_m.append(-sim.data.contact.dist.min())
+    assert sunk_m[0] > 2.0 * sunk_m[1] > 0.0
+
+
 FILLING = {
     'supply_resistance_pa_s_m3': 1.6e9,
     'vent_resistance_pa_s_m3': 2.4e9,
@@ -238,6 +250,10 @@ OPEN_MESH = 'v 0 0 0\nv .1 0 0\nv 0 .1 0\nv 0 0 .1\nf 1 3 2\nf 1 2 4\nf 2 3 4\n'
             'two_module_arm/.* and cube overlap by .* mm in the start pose: move one',
         ),
         ({'time_step_s': 0.02}, 'time_step_s 0.02 s must be'),
+        (
+            {'robot': 'four_piece_finger', 'time_step_s': 0.005},
+            'contact_time_s 0.004 s is less than two time steps, 0.01 s',
+        ),
         (
             {'robot': changed('modal_bellows', damping_time_s=1e-4), 'time_step_s': 0.005},
             'Hz, is at joint .*stiffness .* mass of its link .* time step 0.005 s',
