@@ -4,6 +4,7 @@ import contextlib
 import importlib
 import logging
 import math
+import signal
 import statistics
 import time
 from collections import deque
@@ -47,17 +48,19 @@ def connected(workers: int, scheduler: str | None) -> Iterator[Client]:
     Raises:
         StudyError: If no scheduler answers, or none of its workers.
     """
-    logging.getLogger('distributed').setLevel(logging.CRITICAL)  # what fails is told by a row
+    for name in ('distributed', 'asyncio', 'tornado'):  # what fails is told by a row
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     with contextlib.ExitStack() as stack:
         if scheduler is None:
             stack.enter_context(dask.config.set(_QUIET))
-            cluster = LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                memory_limit=0,
-                dashboard_address=None,
-                silence_logs=logging.CRITICAL,
-            )
+            with _interrupt_ignored():
+                cluster = LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    memory_limit=0,
+                    dashboard_address=None,
+                    silence_logs=logging.CRITICAL,
+                )
             stack.enter_context(cluster)
             yield stack.enter_context(Client(cluster))
             return
@@ -76,6 +79,16 @@ def connected(workers: int, scheduler: str | None) -> Iterator[Client]:
                 f'with `dask worker {scheduler} --nthreads 1`'
             ) from error
         yield client
+
+
+@contextlib.contextmanager
+def _interrupt_ignored() -> Iterator[None]:
+    """Ignore Ctrl-C; the processes that are started meanwhile do so for ever."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def send_module(client: Client, experiment: str) -> None:

@@ -63,9 +63,11 @@ class Study(Strict):
         for key in ('simulation', 'results'):
             if getattr(self, key) is None:
                 raise ValueError(f'experiment simulate needs {key}: add it')
-        for key in ('controller', 'parameters'):
-            if getattr(self, key):
-                raise ValueError(f'experiment simulate takes no {key}: remove it')
+        if self.controller:
+            raise ValueError(
+                'experiment simulate takes no controller: remove it, or close the loop in a '
+                'function of your own, as examples/studies/closed_loop.py does'
+            )
         return self
 
 
