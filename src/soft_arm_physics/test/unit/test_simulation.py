@@ -160,6 +160,19 @@ def test_a_chamber_fills_by_two_valves_faster_where_the_body_cannot_bend():
         sim.robot.open_valves(200e3, 0.0, True, False)
 
 
+def test_what_friction_holds_does_not_creep():
+    """A box on a slope of 20 deg, below the angle of friction, moves less than 0.01 mm a second."""
+    slope = np.radians(20.0)
+    gravity = [9.81 * np.sin(slope), 0.0, -9.81 * np.cos(slope)]
+    box = cube([0.4, 0.0, 0.0251], size_m=[0.05, 0.05, 0.05], friction=0.5)
+    around = world(objects=[box], ground={'friction': 0.5}, gravity_m_s2=gravity)
+    sim = Simulation('soft_finger', around)
+    sim.step(0.3)
+    start_m = sim.pose('cube')[0, 3]
+    sim.step(1.0)
+    assert abs(sim.pose('cube')[0, 3] - start_m) < 1e-5
+
+
 def test_friction_differs_along_and_across_the_axis():
     """A capsule's contact with the ground has its axis as first tangent."""
     snake = changed(
