@@ -145,7 +145,7 @@ def _store_refused(plan: 'Plan', table: 'Table', done: set[int]) -> None:
 
 def _do(options: Namespace, plan: 'Plan', table: 'Table', waiting: list[int]) -> dict[str, Any]:
     """Do the waiting runs; return what they took."""
-    from soft_arm_experiments.studies.cluster import connected, run_all, send_module
+    from soft_arm_experiments.studies.cluster import connected, prepare, run_all
 
     workers = options.workers or len(os.sched_getaffinity(0))
     n_runs = len(plan.values)
@@ -154,7 +154,7 @@ def _do(options: Namespace, plan: 'Plan', table: 'Table', waiting: list[int]) ->
         tqdm(total=n_runs, initial=n_runs - len(waiting), unit='run', file=sys.stderr) as bar,
         connected(workers, options.scheduler) as client,
     ):
-        send_module(client, plan.study.experiment)
+        prepare(client, plan.study.experiment)
         start_s = time.monotonic()
 
         def store(rows: list) -> None:

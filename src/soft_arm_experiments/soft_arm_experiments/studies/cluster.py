@@ -14,9 +14,10 @@ from pathlib import Path
 import dask
 from distributed import Client, Future, KilledWorker, LocalCluster, as_completed
 
+from soft_arm_description.command_line import one_line
 from soft_arm_experiments.studies.errors import StudyError
 from soft_arm_experiments.studies.plan import Plan
-from soft_arm_experiments.studies.runs import Row, run_batch
+from soft_arm_experiments.studies.runs import Row, run_batch, run_function
 from soft_arm_experiments.studies.study_file import SIMULATE
 
 BATCH_S = 0.5
@@ -91,13 +92,26 @@ def _interrupt_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def send_module(client: Client, experiment: str) -> None:
-    """Send the module of a study's own function to every worker, if it is a single file.
+def prepare(client: Client, experiment: str) -> None:
+    """Let every worker import the function of a study; if it is a single file, send that.
 
     A module of an installed package must be installed where the workers run.
+
+    Raises:
+        StudyError: If a worker cannot import it.
     """
-    if experiment == SIMULATE:
-        return
+    if experiment != SIMULATE:
+        _send_module(client, experiment)
+    try:
+        client.run(run_function, experiment)
+    except Exception as error:  # whatever happens there
+        raise StudyError(
+            f'a worker cannot import experiment {experiment} ({one_line(error)}): install the '
+            'packages where the workers run'
+        ) from error
+
+
+def _send_module(client: Client, experiment: str) -> None:
     module = importlib.import_module(experiment.partition(':')[0])
     file = Path(module.__file__ or '')
     if '.' not in module.__name__ and file.suffix == '.py' and 'site-packages' not in file.parts:
@@ -144,6 +158,8 @@ def run_all(
                 suspects.extend(batch)
                 continue
             rows = [Row(batch[0], {}, 'the worker died during this run', math.nan)]
+        except StudyError:  # of a worker that came later
+            raise
         except Exception as error:
             raise StudyError(
                 f'the connection to the scheduler was lost ({type(error).__name__}): the runs so '
