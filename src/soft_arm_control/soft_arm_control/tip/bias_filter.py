@@ -37,8 +37,9 @@ class BiasFilterSettings:
     history_s: float = 2.0
     gate_deviations: float = 6.0  # a ring further off, in standard deviations, is rejected
     gate_images: int = 5  # so many rejected rings that agree with each other reset the estimate
-    # Of the arm's length: no model error is larger, so the camera or the ring pose is wrong.
-    largest_error_share: float = 0.25
+    # Of the arm's length: sag and swing of a soft arm come to a third of it, so beyond this the
+    # camera or the ring pose is wrong.
+    largest_error_share: float = 0.5
     rest_s: float = 0.3  # the arm is at rest when the model tip has moved less than `rest_m` ..
     rest_m: float = 0.0005  # .. for `rest_s`
 
