@@ -1,8 +1,8 @@
 """Region of acquisition of a pinch grasp: from which places do two fingers pick up a cube?
 
 Usage: python pinch_region.py [FOLDER] [COUNT]; tries COUNT x COUNT places of the cube on the table
-and draws FOLDER/pinch_region.png (default: out, 13). The cube is held if it stays when the table is
-taken away. As many grasps run at a time as there are cores.
+and draws FOLDER/pinch_region.png (default: out, 13). The cube is held if it stays for 2 s when the
+table is taken away. As many grasps run at a time as there are cores.
 """
 
 import os
@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from soft_arm_physics import Camera, Simulation
 
-GRASP_N_M, STEP_S = 0.030, 0.02
+GRASP_N_M, STEP_S, HOLD_S = 0.030, 0.02, 2.0
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else 'out')
 count = int(sys.argv[2]) if len(sys.argv) > 2 else 13
@@ -27,7 +27,7 @@ start = Simulation(here / 'pinch_hand.yaml', here / 'pinch_table.yaml')
 def grasp(place_m: tuple[float, float]) -> Simulation:
     """Put the cube at a place, and close the fingers."""
     simulation = start.copy()
-    simulation.place('cube', (*place_m, 0.0745))
+    simulation.place('cube', (*place_m, 0.0665))
     for i in range(20):
         for finger in simulation.robots.values():
             finger.actuate([GRASP_N_M * min(i / 15, 1.0), 0.0])
@@ -39,7 +39,7 @@ def is_held(place_m: tuple[float, float]) -> bool:
     """Return whether the cube stays in the hand without the table."""
     simulation = grasp(place_m)
     simulation.place('table', (0.0, 0.0, -1.0))
-    simulation.step(0.5)
+    simulation.step(HOLD_S)
     return bool(simulation.pose('cube')[2, 3] > 0.04)
 
 

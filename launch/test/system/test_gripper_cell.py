@@ -146,7 +146,7 @@ def test_a_grasp_of_nothing_says_so(cell):
 
 
 def test_a_grasp_holds_what_it_touches(cell):
-    cell.place_object(0.005)
+    cell.place_object(0.010)
     result = cell.grasp(squeeze_pa=15e3)
     assert (result.error_code, result.error_msg, result.contact) == (Grasp.Result.NONE, '', True)
     assert result.seen_by in (Grasp.Goal.PRESSURE, Grasp.Goal.SHAPE, Grasp.Goal.BOTH)

@@ -14,11 +14,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from pneumatic_driver.errors import RegisterMapError
 from pneumatic_driver.register import SI_PER_UNIT, Address, Count, Name, Pair, Register, Strict
-from soft_arm_description.yaml_file import YamlFileError, read_yaml, validation_message
+from soft_arm_description.yaml_file import load_yaml
 
 Value = float | str | list[float]  # in a map's sequences
 Values = Mapping[str, float | str | Sequence[float]]  # to write, by register
@@ -416,16 +416,5 @@ def load_map(name_or_path: str | Path) -> RegisterMap:
     """
     shipped = shipped_maps()
     path = shipped.get(str(name_or_path), Path(name_or_path))
-    try:
-        content = read_yaml(path)
-    except OSError as error:
-        raise RegisterMapError(
-            f'register map {str(name_or_path)!r}: {error.strerror}; give a path or one of '
-            f'{sorted(shipped)}'
-        ) from error
-    except YamlFileError as error:
-        raise RegisterMapError(f'{path}: {error}') from error
-    try:
-        return RegisterMap.model_validate(content)
-    except ValidationError as error:
-        raise RegisterMapError(f'{path}: {validation_message(error)}') from error
+    remedy = f'give a path or one of {sorted(shipped)}'
+    return load_yaml(RegisterMap, 'register map', path, RegisterMapError, remedy=remedy)

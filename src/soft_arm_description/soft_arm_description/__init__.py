@@ -4,8 +4,9 @@ The names below are imported when they are first used (PEP 562): a command that 
 does not wait for the schemas.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from soft_arm_description.lazy import lazy_names
 
 if TYPE_CHECKING:
     from soft_arm_description.assembly import Assembly as Assembly
@@ -24,34 +25,18 @@ if TYPE_CHECKING:
     from soft_arm_description.world import load_world as load_world
     from soft_arm_description.world import shipped_worlds as shipped_worlds
 
-_MODULES = {
-    'Assembly': 'assembly',
-    'AssemblyFileError': 'assembly',
-    'Rig': 'rig',
-    'Robot': 'robot',
-    'RobotFileError': 'robot',
-    'World': 'world',
-    'WorldFileError': 'world',
-    'load_assembly': 'assembly',
-    'load_rig': 'rig',
-    'load_robot': 'robot',
-    'load_world': 'world',
-    'robot_urdf': 'urdf',
-    'shipped_assemblies': 'assembly',
-    'shipped_robots': 'robot',
-    'shipped_worlds': 'world',
-}
-__all__ = sorted(_MODULES)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name of the package from its module when it is first used."""
-    if name not in _MODULES:
-        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-    value = globals()[name] = getattr(import_module(f'{__name__}.{_MODULES[name]}'), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    """List the names of the package."""
-    return __all__
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        'soft_arm_description.assembly': (
+            'Assembly',
+            'AssemblyFileError',
+            'load_assembly',
+            'shipped_assemblies',
+        ),
+        'soft_arm_description.rig': ('Rig', 'load_rig'),
+        'soft_arm_description.robot': ('Robot', 'RobotFileError', 'load_robot', 'shipped_robots'),
+        'soft_arm_description.urdf': ('robot_urdf',),
+        'soft_arm_description.world': ('World', 'WorldFileError', 'load_world', 'shipped_worlds'),
+    },
+)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, StrictBool, model_validator
 
 from soft_arm_description.errors import DescriptionError
 from soft_arm_description.rigid_bodies import AT_ORIGIN, RigidBody, with_mesh_paths
@@ -21,8 +21,8 @@ from soft_arm_description.segments.values import (
     Text,
     check_unique,
 )
-from soft_arm_description.shipped import file_path, load_model, shipped_files, shown_path
-from soft_arm_description.yaml_file import YamlFileError, read_yaml, shown
+from soft_arm_description.shipped import file_path, load_model, shipped_files
+from soft_arm_description.yaml_file import YamlFileError, read_yaml, shown, shown_path
 
 
 class AssemblyFileError(DescriptionError):
@@ -47,6 +47,7 @@ class AssemblyFile(Strict):
     description: Text
     bodies: Annotated[tuple[RigidBody, ...], Field(max_length=200)] = ()
     robots: Annotated[tuple[Mount, ...], Field(min_length=1, max_length=100)]
+    self_contact: StrictBool = True
 
     @model_validator(mode='after')
     def _check(self) -> Self:
@@ -83,12 +84,16 @@ class MountedRobot:
 
 @dataclass(frozen=True)
 class Assembly:
-    """Bodies, with absolute paths of their meshes, and robots, each after what it stands on."""
+    """Bodies, with absolute paths of their meshes, and robots, each after what it stands on.
+
+    Without self-contact they touch the objects and the ground of a world, but not each other.
+    """
 
     name: str
     description: str
     bodies: tuple[RigidBody, ...]
     robots: tuple[MountedRobot, ...]
+    self_contact: bool = True
 
 
 def shipped_assemblies() -> dict[str, Path]:
@@ -110,7 +115,7 @@ def load_assembly(name_or_path: str | Path) -> Assembly:
     try:
         return make_assembly(content, file_path('assembly', name_or_path).parent)
     except AssemblyFileError as error:
-        raise AssemblyFileError(f'{shown_path(str(name_or_path))}: {error}') from error
+        raise AssemblyFileError(f'{shown_path(name_or_path)}: {error}') from error
 
 
 def make_assembly(content: AssemblyFile, folder: Path) -> Assembly:
@@ -137,7 +142,7 @@ def make_assembly(content: AssemblyFile, folder: Path) -> Assembly:
         except RobotFileError as error:
             raise AssemblyFileError(f'robots.{i}.robot: {error}') from error
         robots.append(MountedRobot(entry.name, robot, entry.mount, entry.position_m, entry.rpy_deg))
-    return Assembly(content.name, content.description, bodies, tuple(robots))
+    return Assembly(content.name, content.description, bodies, tuple(robots), content.self_contact)
 
 
 def as_assembly(robot: Robot | Assembly | str | Path) -> Assembly:

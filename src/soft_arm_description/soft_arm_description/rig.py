@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from soft_arm_description.errors import DescriptionError
 from soft_arm_description.robot import RobotFileError, load_robot, shipped_robots
 from soft_arm_description.segments import Strict
-from soft_arm_description.yaml_file import YamlFileError, read_yaml, shown, validation_message
+from soft_arm_description.yaml_file import load_yaml, shown
 
 Devices = Literal['virtual', 'real']
 VIRTUAL: Devices = 'virtual'
@@ -106,19 +106,14 @@ def load_rig(name_or_path: str | Path) -> Rig:
         )
     folder = Path(text).resolve() if is_path else folders[text]
     path = folder / 'rig.yaml'
-    try:
-        content = RigFile.model_validate(read_yaml(path))
-        robot = content.robot
-        if robot not in shipped_robots():
-            robot = str(folder / robot)
+    remedy = 'write `devices: real` and `robot: two_module_arm` into it'
+    content = load_yaml(RigFile, 'rig file', path, RigError, remedy=remedy)
+    robot = content.robot
+    if robot not in shipped_robots():
+        robot = str(folder / robot)
+        try:
             load_robot(robot)
-    except OSError as error:
-        raise RigError(
-            f'{path}: {error.strerror}; write `devices: real` and `robot: two_module_arm` into it'
-        ) from error
-    except ValidationError as error:
-        raise RigError(f'{path}: {validation_message(error)}') from error
-    except (YamlFileError, RobotFileError) as error:
-        raise RigError(f'{path}: {error}') from error
+        except RobotFileError as error:
+            raise RigError(f'{path}: {error}') from error
     is_template = folder.parent == template_rigs_root() and not is_path
     return Rig(folder.name, folder, content.devices, robot, is_template)

@@ -5,12 +5,9 @@ import os
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import ValidationError
-
 from soft_arm_description.segments.values import Strict
-from soft_arm_description.yaml_file import YamlFileError, read_yaml, validation_message
+from soft_arm_description.yaml_file import load_yaml, shown_path
 
-_SHOWN_PATH = 60  # characters
 _Model = TypeVar('_Model', bound=Strict)
 
 
@@ -45,30 +42,13 @@ def load_model(
         error: If the file is missing, is not YAML, or has a missing, unknown or impossible value;
             one line.
     """
-    text, names = str(name_or_path), ', '.join(sorted(shipped_files(_folder(what))))
+    names = ', '.join(sorted(shipped_files(_folder(what))))
     path = file_path(what, name_or_path)
-    given = shown_path(text)
-    if not text or '\0' in text or os.path.isdir(path):
+    if not str(name_or_path) or '\0' in str(path) or os.path.isdir(path):
+        given = shown_path(name_or_path)
         raise error(f'{what} file {given!r} is not a file: give the path of one, or one of {names}')
-    try:
-        content = read_yaml(path)
-    except OSError as failure:
-        raise error(
-            f'{what} file {given!r}: {failure.strerror}; give a path or one of {names}'
-        ) from failure
-    except YamlFileError as failure:
-        raise error(f'{given}: {failure}') from failure
-    if content is None:
-        raise error(f'{given}: the file is empty: begin with a copy of a shipped {what} file')
-    try:
-        return model.model_validate(content)
-    except ValidationError as failure:
-        raise error(f'{given}: {validation_message(failure, left_out)}') from failure
-
-
-def shown_path(text: str) -> str:
-    """The end of a path, for a message."""
-    return text if len(text) <= _SHOWN_PATH else f'..{text[-_SHOWN_PATH:]}'
+    remedy = f'give a path or one of {names}'
+    return load_yaml(model, f'{what} file', path, error, remedy=remedy, left_out=left_out)
 
 
 def _folder(what: str) -> str:

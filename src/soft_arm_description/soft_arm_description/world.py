@@ -20,7 +20,8 @@ from soft_arm_description.segments.values import (
     check_unique,
     number,
 )
-from soft_arm_description.shipped import file_path, load_model, shipped_files, shown_path
+from soft_arm_description.shipped import file_path, load_model, shipped_files
+from soft_arm_description.yaml_file import shown_path
 
 Acceleration = Annotated[float, number(-1000.0, 1000.0, 'm/s^2')]
 Force = Annotated[float, number(-1e6, 1e6, 'N')]
@@ -137,5 +138,5 @@ def load_world(name_or_path: str | Path) -> World:
     try:
         objects = with_mesh_paths(world.objects, file_path('world', name_or_path).parent)
     except FileNotFoundError as error:
-        raise WorldFileError(f'{shown_path(str(name_or_path))}: {error}') from error
+        raise WorldFileError(f'{shown_path(name_or_path)}: {error}') from error
     return world.model_copy(update={'objects': objects}) if objects else world

@@ -6,16 +6,17 @@ text.
 
 import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import yaml
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 50
 MAX_VALUES = 50_000
 LARGEST_INTEGER = 2**63 - 1
-_SHOWN = 60  # characters of a value that a message repeats
+_SHOWN, _SHOWN_PATH = 60, 200  # characters of a value and of a path that a message repeats
+_Model = TypeVar('_Model', bound=BaseModel)
 
 
 Word = Annotated[str, Field(max_length=80, pattern=r'^[\w .:/+-]*$')]
@@ -121,6 +122,44 @@ def read_yaml(path: str | Path) -> Any:
         raise YamlFileError(f'a value cannot be read: {shown(error, plain=True)}') from error
 
 
+def load_yaml(
+    model: type[_Model],
+    what: str,
+    path: str | Path,
+    error: type[ValueError],
+    *,
+    remedy: str = '',
+    left_out: tuple[str, ...] = (),
+) -> _Model:
+    """Read a YAML file into a pydantic model.
+
+    Args:
+        model: Its schema.
+        what: What the file is, such as `robot file`.
+        path: The file.
+        error: What to raise.
+        remedy: What to do about a file that cannot be read.
+        left_out: As in `validation_message`.
+
+    Raises:
+        error: If the file is missing, is not YAML, or has a missing, unknown or impossible value;
+            one line.
+    """
+    given = shown_path(path)
+    try:
+        content = read_yaml(path)
+        if content is None:
+            raise YamlFileError(f'the file is empty: begin with a copy of another {what}')
+        return model.model_validate(content)
+    except OSError as failure:
+        reason = f'{what} {given!r}: {failure.strerror}'
+        raise error(f'{reason}; {remedy}' if remedy else reason) from failure
+    except YamlFileError as failure:
+        raise error(f'{given}: {failure}') from failure
+    except ValidationError as failure:
+        raise error(f'{given}: {validation_message(failure, left_out)}') from failure
+
+
 def checked(content: object, kind: type) -> Any:
     """Return what a file holds if it is of a kind, such as a TypedDict, without unknown keys.
 
@@ -199,6 +238,12 @@ def shown(value: object, plain: bool = False) -> str:
     """A value for a message: on one line and short; as Python writes it unless `plain`."""
     text = ' '.join((str(value) if plain else repr(value)).split())
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + '...'
+
+
+def shown_path(path: str | Path) -> str:
+    """The end of a path, for a message."""
+    text = str(path)
+    return text if len(text) <= _SHOWN_PATH else f'..{text[-_SHOWN_PATH:]}'
 
 
 def validation_message(error: ValidationError, left_out: tuple[str, ...] = ()) -> str:

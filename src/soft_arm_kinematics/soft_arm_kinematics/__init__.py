@@ -10,8 +10,9 @@ The names below are imported when they are first used, so that `import soft_arm_
 the compiler behind inverse kinematics alone takes more than a second to load.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from soft_arm_description.lazy import lazy_names
 
 if TYPE_CHECKING:
     from soft_arm_description import Robot as Robot
@@ -33,29 +34,17 @@ if TYPE_CHECKING:
     from soft_arm_kinematics.workspace import load_table as load_table
     from soft_arm_kinematics.workspace import reachable_set as reachable_set
 
-_NAMES = {
-    'soft_arm_description': ('Robot', 'load_robot'),
-    'soft_arm_kinematics.arm': ('Arm', 'BellowsArm', 'load_arm', 'make_arm'),
-    'soft_arm_kinematics.calibration': ('fit_curve', 'fit_modal', 'read_points', 'read_shapes'),
-    'soft_arm_kinematics.configuration': ('Configuration',),
-    'soft_arm_kinematics.contact': ('ContactStream', 'locate_contact'),
-    'soft_arm_kinematics.errors': ('KinematicsError',),
-    'soft_arm_kinematics.ik': ('InverseKinematics',),
-    'soft_arm_kinematics.segments.modal': ('ModalModel',),
-    'soft_arm_kinematics.workspace': ('load_table', 'reachable_set'),
-}
-_MODULES = {name: module for module, names in _NAMES.items() for name in names}
-__all__ = sorted(_MODULES)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name of the library from its module when it is first used (PEP 562)."""
-    if name not in _MODULES:
-        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-    value = globals()[name] = getattr(import_module(_MODULES[name]), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    """List the names of the library."""
-    return __all__
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        'soft_arm_description': ('Robot', 'load_robot'),
+        'soft_arm_kinematics.arm': ('Arm', 'BellowsArm', 'load_arm', 'make_arm'),
+        'soft_arm_kinematics.calibration': ('fit_curve', 'fit_modal', 'read_points', 'read_shapes'),
+        'soft_arm_kinematics.configuration': ('Configuration',),
+        'soft_arm_kinematics.contact': ('ContactStream', 'locate_contact'),
+        'soft_arm_kinematics.errors': ('KinematicsError',),
+        'soft_arm_kinematics.ik': ('InverseKinematics',),
+        'soft_arm_kinematics.segments.modal': ('ModalModel',),
+        'soft_arm_kinematics.workspace': ('load_table', 'reachable_set'),
+    },
+)

@@ -10,8 +10,9 @@
 The names below are imported when they are first used, so that `import soft_arm_physics` is fast.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from soft_arm_description.lazy import lazy_names
 
 if TYPE_CHECKING:
     from soft_arm_physics.actuation.pneumatics import Pneumatics as Pneumatics
@@ -27,31 +28,15 @@ if TYPE_CHECKING:
     from soft_arm_physics.simulation import Contact as Contact
     from soft_arm_physics.simulation import Simulation as Simulation
 
-_MODULES = {
-    'Camera': 'pictures.camera',
-    'Contact': 'simulation',
-    'PhysicsError': 'errors',
-    'Pneumatics': 'actuation.pneumatics',
-    'RobotEnvironment': 'environment',
-    'RobotVectorEnvironment': 'environment',
-    'Rollouts': 'batch',
-    'SimulatedRobot': 'simulated_robot',
-    'Simulation': 'simulation',
-    'Video': 'pictures.camera',
-    'load_pneumatics': 'actuation.pneumatics',
-    'rollouts': 'batch',
-}
-__all__ = sorted(_MODULES)
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name of the package from its module when it is first used (PEP 562)."""
-    if name not in _MODULES:
-        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
-    value = globals()[name] = getattr(import_module(f'{__name__}.{_MODULES[name]}'), name)
-    return value
-
-
-def __dir__() -> list[str]:
-    """List the names of the package."""
-    return __all__
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        'soft_arm_physics.actuation.pneumatics': ('Pneumatics', 'load_pneumatics'),
+        'soft_arm_physics.batch': ('Rollouts', 'rollouts'),
+        'soft_arm_physics.environment': ('RobotEnvironment', 'RobotVectorEnvironment'),
+        'soft_arm_physics.errors': ('PhysicsError',),
+        'soft_arm_physics.pictures.camera': ('Camera', 'Video'),
+        'soft_arm_physics.simulated_robot': ('SimulatedRobot',),
+        'soft_arm_physics.simulation': ('Contact', 'Simulation'),
+    },
+)

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from soft_arm_description.yaml_file import YamlFileError, read_yaml, validation_message
+from soft_arm_description.yaml_file import load_yaml
 from soft_arm_physics.errors import PhysicsError
 
 Positive = Annotated[float, Field(gt=0)]
@@ -30,11 +30,4 @@ def load_parameters(model: type[Model], path: str | Path) -> Model:
         PhysicsError: If the file is missing, is not YAML, or a value is missing, unknown or
             impossible.
     """
-    try:
-        return model.model_validate(read_yaml(path))
-    except OSError as error:
-        raise PhysicsError(f'parameter file {str(path)!r}: {error.strerror}') from error
-    except YamlFileError as error:
-        raise PhysicsError(f'{path}: {error}') from error
-    except ValidationError as error:
-        raise PhysicsError(f'{path}: {validation_message(error)}') from error
+    return load_yaml(model, 'parameter file', path, PhysicsError)

@@ -1,7 +1,7 @@
 """A finger that hangs from a robot's flange, on regulators for supply and vacuum, and its object.
 
 It is a simulation of a robot file of single-bend segments on one chamber. The world's axes are
-those of the flange, which points down.
+those of the flange, which points down until `turn_flange` is called.
 """
 
 import math
@@ -19,7 +19,7 @@ from soft_arm_physics.errors import PhysicsError
 from soft_arm_physics.simulation import Simulation
 
 PNEUMATICS = 'four_piece_finger'
-DOWNWARDS_M_S2 = (0.0, 0.0, 9.81)  # the flange's z axis points down
+DOWNWARDS_M_S2 = (0.0, 0.0, 9.81)  # in the flange's axes, whose z points down
 AWAY_M = (10.0, 0.0, 0.0)
 TOUCHING_M = 1e-3  # a finger presses less deep into an object that it touches
 
@@ -85,6 +85,17 @@ class PneumaticFinger:
         phi = np.array([s.phi_rad for s in self._segments])
         along = change[:, 0, 2] * np.cos(phi) + change[:, 1, 2] * np.sin(phi)
         return np.arctan2(along, change[:, 2, 2])
+
+    def turn_flange(self, R_base_flange: np.ndarray) -> None:  # noqa: N803
+        """Give the flange an orientation, from which its weight's direction follows.
+
+        The inertia of a flange that moves is left out.
+
+        Args:
+            R_base_flange: Rotation of the flange in a frame whose z axis points up, shape (3, 3).
+        """
+        with self._lock:
+            self._simulation.model.opt.gravity[:] = -DOWNWARDS_M_S2[2] * R_base_flange[2]
 
     def place_object(self, gap_m: float | None) -> None:
         """Put an object before the finger, a flat face along the straight finger, or take it away.

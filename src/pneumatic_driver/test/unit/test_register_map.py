@@ -131,7 +131,7 @@ def test_wrong_maps_are_refused_in_one_line(tmp_path, change, words):
 def test_files_that_are_no_maps(tmp_path):
     for text, words in (
         ('{', 'not YAML'),
-        ('', 'must hold keys'),
+        ('', 'is empty'),
         ('- 1', 'must hold keys'),
         (
             MAP + 'limits: {pressure_kpa: [-1.0, 1.0], slew_kpa_s: 1.0}\n',

@@ -13,7 +13,7 @@ _DEGREE = 5  # of the polynomials of bend over pressure; cubic would not fit hys
 _MARGIN = 1.5  # contact limit over the largest value of the recorded closings
 # Smallest contact limits: below these the noise of a measurement looks like a contact.
 _LEAST_EXCESS = 0.25
-_LEAST_DEFICIT_RAD = 0.12
+_LEAST_DEFICIT_RAD = 0.06
 
 
 @dataclass(frozen=True, eq=False)

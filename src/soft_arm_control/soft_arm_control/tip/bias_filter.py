@@ -32,12 +32,14 @@ class BiasFilterSettings:
     drift_m_per_sqrt_s: float = 0.0004  # creep
     drift_share: float = 0.1  # of the way of the model tip between two images
     swing_m: float = 0.0005  # standard deviation of the tip's swing in one direction
+    swing_s: float = 0.5  # time over which the tip's swing is measured
     timing_s: float = 0.015  # standard deviation of an image's stamp
     history_s: float = 2.0
     gate_deviations: float = 6.0  # a ring further off, in standard deviations, is rejected
     gate_images: int = 5  # so many rejected rings that agree with each other reset the estimate
-    # Of the arm's length: no model error is larger, so the camera or the ring pose is wrong.
-    largest_error_share: float = 0.25
+    # Of the arm's length: sag and swing of a soft arm come to a third of it, so beyond this the
+    # camera or the ring pose is wrong.
+    largest_error_share: float = 0.5
     rest_s: float = 0.3  # the arm is at rest when the model tip has moved less than `rest_m` ..
     rest_m: float = 0.0005  # .. for `rest_s`
 
@@ -68,6 +70,8 @@ class BiasFilter:
         self._covariance_m2 = settings.initial_deviation_m**2 * np.eye(3)
         self._last: tuple[float, np.ndarray] | None = None  # stamp and model tip of the last image
         self._rejected_m: deque[np.ndarray] = deque(maxlen=settings.gate_images)  # biases
+        # Stamp, and squared distance of the ring from the estimate less the camera's variance.
+        self._swings_m2: deque[tuple[float, float]] = deque()
         self._largest_error_m = settings.largest_error_share * float(
             np.linalg.norm(arm.tip(arm.length_limits_m[1]))
         )
@@ -82,6 +86,15 @@ class BiasFilter:
     def deviation_m(self) -> float:
         """Return the standard deviation of the model error [m] in its least certain direction."""
         return float(np.sqrt(np.linalg.eigvalsh(self._covariance_m2)[-1]))
+
+    @property
+    def swing_m(self) -> float:
+        """Return the root mean square distance [m] of the last rings from the estimated tip.
+
+        The camera's own noise is taken off. The estimate contains no swing, so this is the swing.
+        """
+        squares_m2 = [square_m2 for _, square_m2 in self._swings_m2]
+        return float(np.sqrt(max(0.0, np.mean(squares_m2)))) if squares_m2 else 0.0
 
     def add_pressures(self, stamp_s: float, pressures_pa: np.ndarray) -> None:
         """Add measured gauge pressures [Pa], shape (n,); samples out of order are dropped."""
@@ -133,6 +146,10 @@ class BiasFilter:
         innovation_m = bias_m - self._bias_m
         noise_m2 = covariance_m2 + (s.swing_m**2 + (s.timing_s * speed_m_s) ** 2) * np.eye(3)
         self._last = (stamp_s, tip_m)
+        square_m2 = float(innovation_m @ innovation_m - np.trace(covariance_m2))
+        self._swings_m2.append((stamp_s, square_m2))
+        while stamp_s - self._swings_m2[0][0] > s.swing_s:
+            self._swings_m2.popleft()
         if _squared_deviations(innovation_m, prior_m2 + noise_m2) > s.gate_deviations**2:
             if not self._agrees(bias_m, noise_m2 + variance_m2 * s.gate_images * np.eye(3)):
                 self._covariance_m2 = prior_m2

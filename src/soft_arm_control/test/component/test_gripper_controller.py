@@ -186,7 +186,7 @@ def test_nothing_is_commanded_before_a_goal_and_a_first_goal_needs_pressures(rig
 
 def test_a_grasp_tells_what_it_did_and_holds_until_the_release(rig):
     rig.driver_back()
-    rig.plant.place_object(0.004)
+    rig.plant.place_object(0.010)
     handle, feedback = rig.send('grasp', Grasp.Goal(squeeze_pa=12e3))
     result = rig.result(handle)
     assert (result.error_code, result.error_msg, result.contact) == (Grasp.Result.NONE, '', True)

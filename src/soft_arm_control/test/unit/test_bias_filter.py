@@ -128,3 +128,13 @@ def test_only_an_arm_at_rest_is_remembered(arm, dynamics, stop_s, at_rest):
     feed(estimator, arm, stop_s, 0.06)
     estimator.remember()
     assert estimator.at_rest == at_rest and len(known) == at_rest
+
+
+@pytest.mark.parametrize(
+    ('amplitude_m', 'least_m', 'most_m'), [(0.0, 0.0, 2e-4), (5e-3, 3e-3, 6e-3)]
+)
+def test_a_swing_is_measured_and_is_no_bias(estimator, arm, amplitude_m, least_m, most_m):
+    swing_m = np.array([amplitude_m, 0.0, 0.0])
+    feed(estimator, arm, 4.0, 0.06, outlier=lambda t_s: swing_m * np.sin(2 * np.pi * 1.5 * t_s))
+    assert least_m <= estimator.swing_m <= most_m
+    assert np.linalg.norm(estimator.error_m(np.full(6, 0.1)) - ERROR) <= 0.3 * amplitude_m + 1e-4

@@ -3,6 +3,7 @@ import pytest
 
 from soft_arm_control.errors import GoalError
 from soft_arm_control.outcome import Outcome
+from soft_arm_control.tip.command_shaper import PERIOD_S
 from soft_arm_control.tip.goal import Goal
 from soft_arm_kinematics.segments import pcc
 
@@ -97,6 +98,15 @@ def test_an_arm_that_swings_comes_to_rest(make_loop, lengths_mm, plant_seed):
     loop.run(3.0)
     off_m = np.linalg.norm(loop.tips_m[-100:] - loop.arm.tip(lengths_m), axis=1)
     assert off_m.mean() < 1e-3
+
+
+def test_a_target_is_not_reached_while_the_ring_swings_about_it(loop):
+    loop.controller.start(loop.goal(MIDDLE, timeout_s=20.0), loop.now_s)
+    for _ in range(200):
+        loop.bias_m = np.array([3e-3 * np.sin(2 * np.pi * 1.5 * loop.now_s), 0.0, 0.0])
+        assert loop.run(PERIOD_S).outcome is None
+    loop.bias_m = np.zeros(3)
+    assert loop.until_end().outcome is Outcome.REACHED
 
 
 def test_goals_streamed_while_the_arm_moves_teach_nothing(arm, make_loop):

@@ -36,25 +36,20 @@ def assembly_contents(
     """
     files, robots = dict[str, dict](), []
     bodies = [_body(f'base{i}', link, scale) for i, link in enumerate(assembly.base_links or ())]
-    mount = 'base0' if bodies and not any(bodies[0]['rpy_deg']) else None
+    on = assembly.base_links[0].offset if assembly.base_links else NO_OFFSET
     for i, (manipulator, offset) in enumerate(assembly.manipulator_definition_pairs):
         robot = robot_content(_without_base(manipulator), scale, source)
         name = _file_name(robot, files)
         files[name] = robot
-        entry = {'name': f'man{i}', 'robot': name, **_place(manipulator, offset, scale)}
-        if mount:
-            entry['mount'] = mount
-            entry['position_m'] = [
-                round(place - origin, 12)
-                for place, origin in zip(entry['position_m'], bodies[0]['position_m'], strict=True)
-            ]
-        robots.append(entry)
+        entry = {'name': f'man{i}', 'robot': name, **_place(manipulator, offset, on, scale)}
+        robots.append(entry | ({'mount': bodies[0]['name']} if bodies else {}))
     content = {
         'schema_version': 1,
         'name': safe_name(assembly.assembly_name),
         'description': f'Manipulators: {len(robots)}. {source}',
         'bodies': bodies,
         'robots': robots,
+        'self_contact': False,  # as PyBullet loads it
     }
     try:
         AssemblyFile.model_validate(content)
@@ -70,11 +65,27 @@ def not_carried_over_of_assembly(assembly: Assembly) -> list[str]:
     lines = unknown_keys(parts)
     if links:
         lines.append(
-            'base_links: SoMo says at loading whether they move; the bodies are `fixed: true`'
+            'base_links: SoMo says at loading whether they move; the bodies are `fixed: true`, and '
+            'all robots stand on the first'
         )
+    lines.append(
+        'centres of mass: the URDF of SoMo has those of an assembly in the hinges; here they are '
+        'in the middles of the links'
+    )
     for manipulator, _ in assembly.manipulator_definition_pairs:
         if manipulator.base_definition:
             lines.append('base_definition: SoMo leaves it out of assemblies too')
+        name, actuators = manipulator.manipulator_name, manipulator.actuator_definitions
+        if any(len(actuator.joint_definitions) > 2 for actuator in actuators):
+            lines.append(
+                f'{name}: SoMo gives an assembly the first joint of planar_flag 2, and the first '
+                'two of planar_flag 0; here it has all'
+            )
+        if len(actuators) > 1:
+            lines.append(
+                f'{name}: SoMo shifts and turns each actuator of an assembly again by the place of '
+                'the manipulator; here they are in series'
+            )
         lines += not_carried_over(_without_base(manipulator))
     return list(dict.fromkeys(lines))
 
@@ -100,8 +111,8 @@ def _file_name(content: dict, files: dict[str, dict]) -> str:
     return next(name for name in names if files.get(name, content) == content)
 
 
-def _place(manipulator: Manipulator, offset: Sextuple, scale: Scale) -> dict:
-    """Place of the robot's base frame in the world; its first hinge is where SoMo's URDF has it.
+def _place(manipulator: Manipulator, offset: Sextuple, on: Sextuple, scale: Scale) -> dict:
+    """Place of the robot's base frame on a body; its first hinge is where SoMo's URDF has it.
 
     That is one and a half links above the offset along the world's z axis, whatever way the
     manipulator points.
@@ -111,8 +122,12 @@ def _place(manipulator: Manipulator, offset: Sextuple, scale: Scale) -> dict:
     shift = (actuator.joint_definitions[0].neutral_axis_offset or NO_OFFSET)[:3]
     hinge_in_robot = np.array([0.0, 0.0, height / 2.0]) + shift
     hinge = np.array(offset[:3]) + [0.0, 0.0, 1.5 * height]
-    position = hinge - _rotation(*offset[3:]) @ hinge_in_robot
-    return {'position_m': scale.length_m(*position), 'rpy_deg': _degrees(offset[3:])}
+    position, turn = hinge - _rotation(*offset[3:]) @ hinge_in_robot - on[:3], offset[3:]
+    if any(on[3:]):
+        R_body_world = _rotation(*on[3:]).T
+        position = R_body_world @ position
+        turn = _roll_pitch_yaw(R_body_world @ _rotation(*turn))
+    return {'position_m': scale.length_m(*position), 'rpy_deg': _degrees(turn)}
 
 
 def _rotation(roll: float, pitch: float, yaw: float) -> np.ndarray:
@@ -125,6 +140,15 @@ def _rotation(roll: float, pitch: float, yaw: float) -> np.ndarray:
         turn[j, i], turn[i, j] = math.sin(angle), -math.sin(angle)
         turns.append(turn)
     return turns[2] @ turns[1] @ turns[0]
+
+
+def _roll_pitch_yaw(R: np.ndarray) -> tuple[float, float, float]:  # noqa: N803  # a rotation
+    """Angles [rad] of a rotation; where roll and yaw are about one axis, the yaw is 0."""
+    across = math.hypot(R[0, 0], R[1, 0])
+    pitch = math.atan2(-R[2, 0], across)
+    if across < 1e-9:
+        return math.atan2(-R[1, 2], R[1, 1]), pitch, 0.0
+    return math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])
 
 
 def _degrees(angles: tuple[float, ...]) -> list[float]:

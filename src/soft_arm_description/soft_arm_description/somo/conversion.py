@@ -23,6 +23,7 @@ from soft_arm_description.yaml_file import shown, validation_message
 
 LEAST_STIFFNESS_N_M_RAD = 1e-7  # of a hinge in a robot file
 _SHAPES = {'stadium': 'box'}
+_HELPED = ('stadium', 'capsule')  # links to which SoMo adds round shapes
 _SHARE_OF_MOST_BEND = 0.999
 _NO_BASE_FLANGE_M = 0.001  # thickness
 
@@ -95,14 +96,24 @@ def not_carried_over(manipulator: Manipulator) -> list[str]:
         lines.append('material_color, material_name: links have no colour of their own')
     if manipulator.urdf_filename:
         lines.append('urdf_filename: no URDF is written')
+    base = manipulator.base_definition
+    if base and base.shape_type != 'box':
+        lines.append(f'base_definition: its shape {base.shape_type}; the flange is a box')
+    if base and any(base.offset):
+        lines.append('base_definition.origin_offset: SoMo leaves it out too')
+    if _moves_centres_of_mass(manipulator):
+        lines.append(
+            'centres of mass: PyBullet moves those of links with round ends, tips or fixed joints '
+            'to their hinges, where SoMo merges links; here they are where the URDF has them'
+        )
     if any(joint.limits for joint in joints.values()):
         lines.append('limits: effort and velocity, which SoMo does not enforce')
     for where, link in links.items():
         if link.visual_geometry_scaling_factor != 1.0:
             lines.append(f'{where}.visual_geometry_scaling_factor: links are drawn as they are')
-        if link.offset[3:] != NO_OFFSET[3:]:
+        if link.offset[3:] != NO_OFFSET[3:] and link is not base:
             lines.append(f'{where}.origin_offset: its roll, pitch and yaw; the shape stays upright')
-        if link.shape_type in ('stadium', 'capsule') and where.endswith('link_definition'):
+        if link.shape_type in _HELPED and where.endswith('link_definition'):
             shape = _SHAPES.get(link.shape_type, link.shape_type)
             lines.append(
                 f'shape_type {link.shape_type}: links are of shape {shape}, without the round '
@@ -130,6 +141,16 @@ def not_carried_over(manipulator: Manipulator) -> list[str]:
     if len(manipulator.tips) > 1:
         lines.append('tip_definitions: one body of their mass, at their common centre of mass')
     return list(dict.fromkeys(lines))
+
+
+def _moves_centres_of_mass(manipulator: Manipulator) -> bool:
+    actuators = manipulator.actuator_definitions
+    return (
+        bool(manipulator.tips)
+        or len(actuators) > 1
+        or any(actuator.link_definition.shape_type in _HELPED for actuator in actuators)
+        or any(j.joint_type == 'fixed' for a in actuators for j in a.joint_definitions)
+    )
 
 
 def unknown_keys(parts: dict[str, Part]) -> list[str]:

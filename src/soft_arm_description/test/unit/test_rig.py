@@ -60,7 +60,7 @@ def test_an_unknown_rig_is_refused_in_one_line(mine, name):
         ('robot: two_module_arm', 'devices: key is missing'),
         ('devices: real\nrobot: two_module_arm\ncolour: red', 'colour: unknown key'),
         ('- 1', 'keys with values'),
-        ('', 'keys with values'),
+        ('', 'is empty'),
         ('[', 'line'),
         (None, 'write `devices: real`'),
     ],

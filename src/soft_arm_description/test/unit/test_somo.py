@@ -271,6 +271,40 @@ def test_an_assembly_has_its_first_hinges_where_somo_has_them(tmp_path, capsys):
         assert robot.rpy_deg == pytest.approx((0, 90, math.remainder(math.degrees(a), 360)))
 
 
+@pytest.mark.parametrize('tilt', [(0.3, 0.0, 0.2), (-1.1, 0.7, 2.5), (0.4, math.pi / 2, 0.0)])
+def test_a_body_that_is_tilted_carries_the_robots_where_they_were(tmp_path, capsys, tilt):
+    """Composed with the body's pose, the place is that of an assembly without a body."""
+    from scipy.spatial.transform import Rotation
+
+    offset = (0.4, -0.2, 0.1, 0.5, -0.3, 1.2)
+    definition = hand([offset])
+    definition['base_links'][0]['origin_offset'] = [0.1, 0.2, 0.3, *tilt]
+    assert run(tmp_path, definition, out='tilted.yaml') == 0
+    said = capsys.readouterr().out
+    for word in ('all robots stand on the first', 'in the hinges', 'base_links: SoMo says'):
+        assert sum(word in line for line in said.splitlines()) == 1, said
+    (free := tmp_path / 'free').mkdir()
+    assert run(free, definition | {'base_links': None}, out='free.yaml') == 0
+    tilted, plain = load_assembly(tmp_path / 'tilted.yaml'), load_assembly(free / 'free.yaml')
+    assert not tilted.self_contact
+    (body,), (robot,), (alone,) = tilted.bodies, tilted.robots, plain.robots
+    turn = Rotation.from_euler('xyz', body.rpy_deg, degrees=True)
+    place = turn.apply(robot.position_m) + body.position_m
+    assert place == pytest.approx(np.array(alone.position_m), abs=1e-9)
+    of_robot = turn * Rotation.from_euler('xyz', robot.rpy_deg, degrees=True)
+    wanted = Rotation.from_euler('xyz', alone.rpy_deg, degrees=True)
+    assert (of_robot * wanted.inv()).magnitude() < 1e-7
+
+
+def test_what_an_assembly_of_somo_leaves_out_is_named(tmp_path, capsys):
+    three = manipulator(actuator(4, [joint(), joint((0, 1, 0)), joint((0, 0, 1))]), actuator(3))
+    definition = hand([]) | {'manipulator_definition_pairs': [[three, [0, 0, 0, 0, 0, 0]]]}
+    assert run(tmp_path, definition, out='hand.yaml') == 0
+    said = capsys.readouterr().out
+    for word in ('the first joint of', 'each actuator of an assembly again', 'where the URDF has'):
+        assert sum(word in line for line in said.splitlines()) == 1, said
+
+
 def test_robot_files_of_an_assembly_replace_nothing(tmp_path, capsys):
     other = manipulator(actuator(4), base_definition=None)
     definition = hand([(0, 0, 0, 0, 0, 0)], base_links=None)

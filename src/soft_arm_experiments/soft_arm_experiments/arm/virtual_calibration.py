@@ -49,10 +49,10 @@ PARTS = SETS * 9 + STEPS  # for progress
 Step = Callable[[], object]
 
 
-def rig_for(template: Rig, robot_name: str) -> Rig:
+def rig_for(template: Rig, robot_name: str, on_part: Step = lambda: None) -> Rig:
     """Return a rig in the cache that has a template's devices and is calibrated for a robot.
 
-    It is made first if there is none yet.
+    It is made first if there is none yet; then `on_part` is called `PARTS` times.
 
     Raises:
         RobotFileError, KinematicsError, VisionError, ControlError: If the robot cannot be
@@ -61,7 +61,7 @@ def rig_for(template: Rig, robot_name: str) -> Rig:
     robot = load_robot(robot_name)
     folder = cache_folder() / 'rigs' / f'{template.name}_{robot.name}_{robot.fingerprint}_{VERSION}'
     if not (folder / 'rig.yaml').exists():
-        _make(folder, template, robot_name)
+        _make(folder, template, robot_name, on_part)
     return load_rig(str(folder))
 
 
@@ -88,7 +88,7 @@ def calibrate(rig: Rig, robot: Robot, on_part: Step = lambda: None) -> list[Path
     return [path for path in paths if path is not None]
 
 
-def _make(folder: Path, template: Rig, robot_name: str) -> None:
+def _make(folder: Path, template: Rig, robot_name: str, on_part: Step) -> None:
     """Make a rig in a folder, whole or not at all."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as unfinished:
@@ -98,7 +98,7 @@ def _make(folder: Path, template: Rig, robot_name: str) -> None:
             shutil.copyfile(robot_name, new / 'robot.yaml')
         robot = robot_name if shipped else 'robot.yaml'
         (new / 'rig.yaml').write_text(f'devices: virtual\nrobot: {robot}\n')
-        calibrate(load_rig(str(new)), load_robot(robot_name))
+        calibrate(load_rig(str(new)), load_robot(robot_name), on_part)
         shutil.rmtree(folder, ignore_errors=True)
         new.rename(folder)
 

@@ -41,7 +41,8 @@ def main(argv: list[str] | None = None) -> int:
         '--somo',
         type=input_path,
         metavar='CHECKOUT',
-        help='also compare the speed with SoMo, of which this is a checkout',
+        help='also compare the speed with SoMo, of which this is a checkout, at equal tip error: '
+        '20 s more',
     )
     parser.add_argument(
         '--somo-python',

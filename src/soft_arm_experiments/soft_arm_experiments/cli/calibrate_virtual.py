@@ -5,6 +5,7 @@ import json
 import sys
 from argparse import Namespace
 from contextlib import redirect_stderr
+from typing import TextIO
 
 from tqdm import tqdm
 
@@ -76,6 +77,8 @@ def _calibrate(options: Namespace) -> int:
 def calibrated_rig(rig_name: str, robot_name: str) -> Rig:
     """Return a rig; a virtual template for another robot is replaced by one for this robot.
 
+    Standard error shows the progress where that one is made.
+
     Raises:
         Errors of `ERRORS`: If the rig or the robot cannot be used.
     """
@@ -86,15 +89,28 @@ def calibrated_rig(rig_name: str, robot_name: str) -> Rig:
         and all(segment.kind == 'bellows' for segment in robot.segments)
         and load_header(rig, 'dynamics').robot_fingerprint != robot.kinematic_fingerprint
     ):
-        from soft_arm_experiments.arm.virtual_calibration import rig_for  # slow to import
+        from soft_arm_experiments.arm.virtual_calibration import PARTS, rig_for  # slow to import
 
-        return rig_for(rig, robot_name)
+        what = f'calibrating the virtual rig for {robot.name}, once'
+        with tqdm(total=PARTS, file=sys.stderr, desc=what, unit='part', delay=0.1) as progress:
+            return rig_for(rig, robot_name, progress.update)
     return rig
 
 
 def _print_folder(options: Namespace) -> int:
-    # ros2 launch takes any word on standard error for a failure, such as a note of a compilation
-    with redirect_stderr(io.StringIO()):
+    with _terminal() as terminal, redirect_stderr(terminal):
         rig = calibrated_rig(options.rig, options.robot)
     print(rig.folder, end='')
     return 0
+
+
+def _terminal() -> TextIO:
+    """Return the user's terminal, if there is one.
+
+    A launch collects both standard streams of a command, and ros2 launch takes any word on standard
+    error for a failure.
+    """
+    try:
+        return open('/dev/tty', 'w')
+    except OSError:
+        return io.StringIO()

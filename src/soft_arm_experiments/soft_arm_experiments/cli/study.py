@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from soft_arm_experiments.studies.table import Table
 
 _EXAMPLE = (
-    'example: softarm study examples/finger_study.yaml --output out/finger '
-    '--plot actuation.pressure robot.segments.0.length_m tip_x_m'
+    'example: softarm study examples/studies/finger_stiffness.yaml --output out/finger '
+    "--plot actuation.finger 'robot.segments.*.stiffness.bending_n_m2' tip_bend_deg"
 )
 
 
@@ -101,7 +101,8 @@ def _run(options: Namespace, plan: 'Plan', table: 'Table') -> int:
     if options.retry_failed:
         table.merge(drop=table.done() - table.done(failed=False))
     done = table.done()
-    waiting = [run for run in range(len(plan.values)) if run not in done]
+    _store_refused(plan, table, done)
+    waiting = [r for r in range(len(plan.values)) if r not in done and r not in plan.refused]
     start_s = time.monotonic()
     told = {
         'study': plan.study.name,
@@ -128,9 +129,23 @@ def _run(options: Namespace, plan: 'Plan', table: 'Table') -> int:
     return 1 if len(errors) == len(rows) else 0
 
 
+def _store_refused(plan: 'Plan', table: 'Table', done: set[int]) -> None:
+    from soft_arm_experiments.studies.runs import Row
+
+    rows = [Row(run, {}, why, 0.0) for run, why in plan.refused.items() if run not in done]
+    if rows:
+        table.add(rows)
+        table.merge()
+        print(
+            f'{len(rows)} of {len(plan.values)} runs cannot be made and are failed rows; '
+            f'run {rows[0].run}: {rows[0].error}',
+            file=sys.stderr,
+        )
+
+
 def _do(options: Namespace, plan: 'Plan', table: 'Table', waiting: list[int]) -> dict[str, Any]:
     """Do the waiting runs; return what they took."""
-    from soft_arm_experiments.studies.cluster import connected, run_all, send_module
+    from soft_arm_experiments.studies.cluster import connected, prepare, run_all
 
     workers = options.workers or len(os.sched_getaffinity(0))
     n_runs = len(plan.values)
@@ -139,7 +154,7 @@ def _do(options: Namespace, plan: 'Plan', table: 'Table', waiting: list[int]) ->
         tqdm(total=n_runs, initial=n_runs - len(waiting), unit='run', file=sys.stderr) as bar,
         connected(workers, options.scheduler) as client,
     ):
-        send_module(client, plan.study.experiment)
+        prepare(client, plan.study.experiment)
         start_s = time.monotonic()
 
         def store(rows: list) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import importlib
 import logging
 import math
+import signal
 import statistics
 import time
 from collections import deque
@@ -13,9 +14,10 @@ from pathlib import Path
 import dask
 from distributed import Client, Future, KilledWorker, LocalCluster, as_completed
 
+from soft_arm_description.command_line import one_line
 from soft_arm_experiments.studies.errors import StudyError
 from soft_arm_experiments.studies.plan import Plan
-from soft_arm_experiments.studies.runs import Row, run_batch
+from soft_arm_experiments.studies.runs import Row, run_batch, run_function
 from soft_arm_experiments.studies.study_file import SIMULATE
 
 BATCH_S = 0.5
@@ -47,17 +49,19 @@ def connected(workers: int, scheduler: str | None) -> Iterator[Client]:
     Raises:
         StudyError: If no scheduler answers, or none of its workers.
     """
-    logging.getLogger('distributed').setLevel(logging.CRITICAL)  # what fails is told by a row
+    for name in ('distributed', 'asyncio', 'tornado'):  # what fails is told by a row
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     with contextlib.ExitStack() as stack:
         if scheduler is None:
             stack.enter_context(dask.config.set(_QUIET))
-            cluster = LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                memory_limit=0,
-                dashboard_address=None,
-                silence_logs=logging.CRITICAL,
-            )
+            with _interrupt_ignored():
+                cluster = LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    memory_limit=0,
+                    dashboard_address=None,
+                    silence_logs=logging.CRITICAL,
+                )
             stack.enter_context(cluster)
             yield stack.enter_context(Client(cluster))
             return
@@ -78,13 +82,36 @@ def connected(workers: int, scheduler: str | None) -> Iterator[Client]:
         yield client
 
 
-def send_module(client: Client, experiment: str) -> None:
-    """Send the module of a study's own function to every worker, if it is a single file.
+@contextlib.contextmanager
+def _interrupt_ignored() -> Iterator[None]:
+    """Ignore Ctrl-C; the processes that are started meanwhile do so for ever."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def prepare(client: Client, experiment: str) -> None:
+    """Let every worker import the function of a study; if it is a single file, send that.
 
     A module of an installed package must be installed where the workers run.
+
+    Raises:
+        StudyError: If a worker cannot import it.
     """
-    if experiment == SIMULATE:
-        return
+    if experiment != SIMULATE:
+        _send_module(client, experiment)
+    try:
+        client.run(run_function, experiment)
+    except Exception as error:  # whatever happens there
+        raise StudyError(
+            f'a worker cannot import experiment {experiment} ({one_line(error)}): install the '
+            'packages where the workers run'
+        ) from error
+
+
+def _send_module(client: Client, experiment: str) -> None:
     module = importlib.import_module(experiment.partition(':')[0])
     file = Path(module.__file__ or '')
     if '.' not in module.__name__ and file.suffix == '.py' and 'site-packages' not in file.parts:
@@ -131,6 +158,8 @@ def run_all(
                 suspects.extend(batch)
                 continue
             rows = [Row(batch[0], {}, 'the worker died during this run', math.nan)]
+        except StudyError:  # of a worker that came later
+            raise
         except Exception as error:
             raise StudyError(
                 f'the connection to the scheduler was lost ({type(error).__name__}): the runs so '

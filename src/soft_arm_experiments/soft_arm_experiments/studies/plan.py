@@ -33,6 +33,8 @@ class Plan:
     """Where each varied key stands in the contents."""
     values: list[tuple]
     """The values of the varied keys, run by run."""
+    refused: dict[int, str]
+    """Runs that cannot be made, by number, with the reason: their files may not hold the values."""
 
     @property
     def fingerprint(self) -> str:
@@ -54,13 +56,16 @@ class Plan:
 def make_plan(study: Study, folder: Path, progress: Callable[[Iterable], Iterable] = iter) -> Plan:
     """Read the files that a study names and check every run of it.
 
+    A run with a value that its file may not hold is refused, since samples of several keys need not
+    fit together; if that is so for every run, the study is.
+
     Args:
         study: The study.
         folder: Where paths in the study begin.
         progress: Wraps the loop over all runs.
 
     Raises:
-        StudyError: If a file, a key or a value of a run cannot be used.
+        StudyError: If a file or a key cannot be used, or the values of no run.
     """
     models = _models(study, folder)
     contents: dict[str, Any] = {
@@ -81,8 +86,10 @@ def make_plan(study: Study, folder: Path, progress: Callable[[Iterable], Iterabl
         raise StudyError(f'vary: {whole[0]}: name one of its keys, as in {whole[0]}.KEY')
     check_apart(places_of)
     contents['results'] = list(study.results or ())
-    plan = Plan(study, contents, places_of, samples(study.vary, study.seed))
-    _check_runs(plan, models, progress)
+    plan = Plan(study, contents, places_of, samples(study.vary, study.seed), {})
+    plan.refused.update(_refused(plan, models, progress))
+    if len(plan.refused) == len(plan.values):
+        raise StudyError(f'run 0: {plan.refused[0]}')
     return plan
 
 
@@ -108,39 +115,39 @@ _LOADERS: dict[str, Callable[[str | Path], Any]] = {
 }
 
 
-def _check_runs(
+def _refused(
     plan: Plan, models: dict[str, object], progress: Callable[[Iterable], Iterable]
-) -> None:
-    """Raise StudyError for the first run that has a value which its file may not hold."""
+) -> dict[int, str]:
+    """Return the runs with a value which their files may not hold, and why."""
     varied = {str(own[0][0]) for own in plan.places.values()}
     adapters = {root: TypeAdapter(type(models[root])) for root in varied & models.keys()}
+    refused = {}
     for run in progress(range(len(plan.values))):
-        keys = plan.keys_of(run)
-        made = dict(models)
-        for root, adapter in adapters.items():
-            try:
-                made[root] = adapter.validate_python(keys[root])
-            except ValidationError as error:
-                told = validation_message(error, KINDS)
-                raise StudyError(f'{_said(plan, run, root)}: {root}.{told}') from error
-        if isinstance(keys['seed'], bool) or not (
-            isinstance(keys['seed'], int) and 0 <= keys['seed'] <= MAX_SEED
-        ):
-            raise StudyError(
-                f'{_said(plan, run, "seed")}: must be a whole number of 0..{MAX_SEED}: give a list '
-                'or a range with whole: true'
-            )
-        if plan.study.experiment == SIMULATE:
-            from soft_arm_experiments.studies import simulate  # takes a while
-
-            try:
-                simulate.check_actuation(keys['actuation'], made)
-            except StudyError as error:
-                raise StudyError(f'{_said(plan, run, "actuation")}: {error}') from error
+        try:
+            _check_run(plan, plan.keys_of(run), models, adapters)
+        except StudyError as error:
+            pairs = zip(plan.places, plan.values[run], strict=True)
+            given = ', '.join(f'{key} = {shown(value)}' for key, value in pairs)
+            refused[run] = f'{error} ({given})'
+    return refused
 
 
-def _said(plan: Plan, run: int, root: str) -> str:
-    """Name a run and the values that it gives the keys of a root."""
-    pairs = zip(plan.places, plan.values[run], strict=True)
-    given = ', '.join(f'{k} = {shown(v)}' for k, v in pairs if k.split('.')[0] == root)
-    return f'run {run} ({given})'
+def _check_run(
+    plan: Plan, keys: dict[str, Any], models: dict[str, object], adapters: dict[str, TypeAdapter]
+) -> None:
+    made = dict(models)
+    for root, adapter in adapters.items():
+        try:
+            made[root] = adapter.validate_python(keys[root])
+        except ValidationError as error:
+            raise StudyError(f'{root}.{validation_message(error, KINDS)}') from error
+    seed = keys['seed']
+    if isinstance(seed, bool) or not (isinstance(seed, int) and 0 <= seed <= MAX_SEED):
+        raise StudyError(
+            f'seed: must be a whole number of 0..{MAX_SEED}: give a list or a range with whole: '
+            'true'
+        )
+    if plan.study.experiment == SIMULATE:
+        from soft_arm_experiments.studies import simulate  # takes a while
+
+        simulate.actuation_courses(keys, made)

@@ -1,5 +1,6 @@
 """Experiment `simulate` of a study: a robot or assembly in a world, actuated for some time."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -14,11 +15,12 @@ from soft_arm_description.segments import Coordinate
 from soft_arm_description.world import World
 from soft_arm_description.yaml_file import shown
 from soft_arm_experiments.studies.errors import StudyError
-from soft_arm_physics import Pneumatics, SimulatedRobot, Simulation
+from soft_arm_physics import PhysicsError, Pneumatics, SimulatedRobot, Simulation
 from soft_arm_physics.actuation.drive import coordinates_of
+from soft_arm_physics.actuation.formula import CONSTANTS, FUNCTIONS, parse_formula
 
-CONTACT_STEP_S = 0.01
-"""Simulated time between looks at the contacts, for the largest force."""
+STEP_S = 0.01
+"""Simulated time between two commands of a formula, and between looks at the contacts."""
 
 _AXES = 'xyz'
 
@@ -28,12 +30,14 @@ def simulate(keys: dict[str, Any]) -> dict[str, float]:
 
     Args:
         keys: `robot` or `assembly`, `world` and `pneumatics` where given, `simulation`,
-            `actuation` (None: at rest), `results` and `seed`, as a study file holds them.
+            `actuation` (None: at rest), `parameters`, `results` and `seed`, as a study file holds
+            them.
 
     Returns:
         The results that are asked for, at the end; see `RESULTS`.
 
     Raises:
+        StudyError: If an actuation cannot be used.
         PhysicsError: If the model cannot be built, diverges or does not come to rest.
     """
     made: dict[str, Any] = {
@@ -49,18 +53,17 @@ def simulate(keys: dict[str, Any]) -> dict[str, float]:
         keys['seed'],
         settings.get('time_step_s', 0.002),
     )
-    for name, robot in sim.robots.items():
-        values = keys['actuation'] if 'robot' in keys else keys['actuation'][name]
-        rest = zip(robot.actuation, robot.rest_actuation, strict=True)
-        robot.actuate([r if values[c.name] is None else values[c.name] for c, r in rest])
+    courses = [(sim.robots[name], course) for name, course in actuation_courses(keys, made).items()]
     wanted, duration_s = keys['results'], settings['duration_s']
     peak_n = 0.0
+    _actuate(courses, 0)
     if settings.get('until_rest'):
         sim.settle(duration_s, critical=bool(sim.model.jnt_stiffness.any()))
-    elif 'peak_contact_force' in wanted:
-        while sim.time_s < duration_s - 1e-9:
-            sim.step(min(CONTACT_STEP_S, duration_s - sim.time_s))
-            peak_n = max(peak_n, _contact_force_n(sim))
+    elif 'peak_contact_force' in wanted or any(len(course) > 1 for _, course in courses):
+        for i in range(_steps(duration_s)):
+            _actuate(courses, i)
+            sim.step(min(STEP_S, duration_s - i * STEP_S))
+            peak_n = max(peak_n, _contact_force_n(sim) if 'peak_contact_force' in wanted else 0.0)
     else:
         sim.step(duration_s)
     results = {'peak_contact_force_n': peak_n} if 'peak_contact_force' in wanted else {}
@@ -75,6 +78,16 @@ def simulate(keys: dict[str, Any]) -> dict[str, float]:
 
 
 _KINDS = {'robot': Robot, 'assembly': Assembly, 'world': World, 'pneumatics': Pneumatics}
+
+
+def _steps(duration_s: float) -> int:
+    return math.ceil(duration_s / STEP_S - 1e-6)
+
+
+def _actuate(courses: list[tuple[SimulatedRobot, np.ndarray]], i: int) -> None:
+    for robot, course in courses:
+        now = course[min(i, len(course) - 1)]
+        robot.actuate(np.where(np.isnan(now), robot.rest_actuation, now))
 
 
 def _tip_position(robot: SimulatedRobot) -> dict[str, float]:
@@ -170,21 +183,74 @@ def complete(actuation: dict[str, Any], models: dict[str, Any]) -> dict[str, Any
     return whole
 
 
-def check_actuation(actuation: dict[str, Any], models: dict[str, Any]) -> None:
-    """Raise StudyError if a value is no number within the limits of its coordinate."""
-    for path, coordinate in _coordinates(models):
-        value: Any = actuation
-        for part in (*path, coordinate.name):
-            value = value[part]
-        if value is None:
-            continue
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not coordinate.low <= value <= coordinate.high:
+def actuation_courses(keys: dict[str, Any], models: dict[str, Any]) -> dict[str, np.ndarray]:
+    """Return actuations `STEP_S` apart, (m, n), by robot; m is 1 if nothing is a formula.
+
+    NaN: at rest.
+
+    Raises:
+        StudyError: If a value is neither a number nor a formula of t and the parameters, or leaves
+            the limits of its coordinate.
+    """
+    _check_parameters(keys['parameters'])
+    given = [
+        (path, coordinate, _at(keys['actuation'], (*path, coordinate.name)))
+        for path, coordinate in _coordinates(models)
+    ]
+    settings = keys['simulation']
+    changes = any(isinstance(value, str) for _, _, value in given)
+    if changes and settings.get('until_rest'):
+        raise StudyError('simulation.until_rest: a formula of t never rests: remove one of them')
+    time_s = np.arange(_steps(settings['duration_s']) if changes else 1) * STEP_S
+    courses: dict[str, list[np.ndarray]] = {}
+    for path, coordinate, value in given:
+        try:
+            course = _course(value, coordinate, keys['parameters'], time_s)
+        except (PhysicsError, StudyError) as error:
             name = '.'.join(('actuation', *path, coordinate.name))
-            raise StudyError(
-                f'{name}: {shown(value)} is no number in {coordinate.low:g}..{coordinate.high:g} '
-                f'{coordinate.unit}, the limits of the robot file'
-            )
+            raise StudyError(f'{name}: {error}') from error
+        courses.setdefault(path[0] if path else models['robot'].name, []).append(course)
+    return {name: np.column_stack(columns) for name, columns in courses.items()}
+
+
+def _check_parameters(parameters: dict[str, Any]) -> None:
+    for name, value in parameters.items():
+        if name == 't' or name in CONSTANTS or name in FUNCTIONS:
+            raise StudyError(f'parameters.{name}: formulas have a {name} already: rename it')
+        if not _is_number(value):
+            raise StudyError(f'parameters.{name}: {shown(value)} is no number')
+
+
+def _course(
+    value: object, coordinate: Coordinate, parameters: dict[str, float], time_s: np.ndarray
+) -> np.ndarray:
+    if value is None:
+        return np.full(len(time_s), np.nan)
+    if isinstance(value, str):
+        course = parse_formula(value, parameters)(time_s)
+    elif _is_number(value):
+        course = np.full(len(time_s), value, float)
+    else:
+        raise StudyError(f'{shown(value)} is neither a number nor a formula of t')
+    outside = (course < coordinate.low) | (course > coordinate.high)
+    if outside.any():
+        i = int(np.argmax(outside))
+        at = f' at t = {time_s[i]:g} s' if isinstance(value, str) else ''
+        raise StudyError(
+            f'{course[i]:.7g}{at} is outside {coordinate.low:g}..{coordinate.high:g} '
+            f'{coordinate.unit}, the limits of the robot file'
+        )
+    return course
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _at(content: Any, path: tuple[str, ...]) -> Any:
+    for part in path:
+        content = content[part]
+    return content
 
 
 def _coordinates(models: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], Coordinate]]:

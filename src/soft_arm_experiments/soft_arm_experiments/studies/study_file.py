@@ -5,11 +5,11 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StrictBool, ValidationError, model_validator
+from pydantic import Field, StrictBool, model_validator
 
 from soft_arm_description.command_line import MAX_SEED
 from soft_arm_description.segments.values import Name, Strict, number
-from soft_arm_description.yaml_file import YamlFileError, read_yaml, validation_message
+from soft_arm_description.yaml_file import load_yaml
 from soft_arm_experiments.studies.errors import StudyError
 from soft_arm_experiments.studies.samples import Vary
 
@@ -63,9 +63,11 @@ class Study(Strict):
         for key in ('simulation', 'results'):
             if getattr(self, key) is None:
                 raise ValueError(f'experiment simulate needs {key}: add it')
-        for key in ('controller', 'parameters'):
-            if getattr(self, key):
-                raise ValueError(f'experiment simulate takes no {key}: remove it')
+        if self.controller:
+            raise ValueError(
+                'experiment simulate takes no controller: remove it, or close the loop in a '
+                'function of your own, as examples/studies/closed_loop.py does'
+            )
         return self
 
 
@@ -75,14 +77,7 @@ def load_study(path: Path) -> Study:
     Raises:
         StudyError: If it is missing, is no YAML, or has a missing, unknown or impossible value.
     """
-    try:
-        return Study.model_validate(read_yaml(path))
-    except OSError as error:
-        raise StudyError(f'study file {path}: {error.strerror}') from error
-    except YamlFileError as error:
-        raise StudyError(f'{path}: {error}') from error
-    except ValidationError as error:
-        raise StudyError(f'{path}: {validation_message(error, ("values", "range"))}') from error
+    return load_yaml(Study, 'study file', path, StudyError, left_out=('values', 'range'))
 
 
 def fingerprint(content: dict[str, Any]) -> str:

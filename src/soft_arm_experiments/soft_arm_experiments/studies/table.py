@@ -8,7 +8,7 @@ two steps, a run stands in both, and the one in `runs.parquet` counts.
 import fcntl
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO, Any
 
@@ -41,7 +41,8 @@ class Table:
         self._parts.mkdir(parents=True, exist_ok=True)
         self._lock = _locked(folder)
         if overwrite:
-            for path in [folder / 'study.json', self.path, *self._parts.glob('*.parquet')]:
+            # Last what says whose runs these are: a kill in between leaves no run to another study.
+            for path in [*self._parts.glob('*.parquet'), self.path, folder / 'study.json']:
                 path.unlink(missing_ok=True)
         _check_same(folder / 'study.json', plan)
         self.merge()
@@ -125,20 +126,25 @@ def _locked(folder: Path) -> IO[str]:
 
 
 def _check_same(path: Path, plan: Plan) -> None:
-    told = {
+    told: dict[str, Any] = {
         'fingerprint': plan.fingerprint,
         'runs': len(plan.values),
         'study': plan.study.model_dump(mode='json', exclude_unset=True),
         'contents': plan.contents,
     }
     if not path.exists():
-        new = path.with_suffix('.new')
-        new.write_text(json.dumps(told, indent=1))
-        os.replace(new, path)
-    elif json.loads(path.read_text())['fingerprint'] != plan.fingerprint:
+        _replace(path, lambda file: file.write(json.dumps(told, indent=1).encode()))
+        return
+    try:
+        known = json.loads(path.read_bytes())
+        same, before = known['fingerprint'] == plan.fingerprint, known['contents']
+    except (ValueError, TypeError, KeyError) as error:
+        raise StudyError(f'{path} is damaged: give another --output, or --overwrite') from error
+    if not same:
+        changed = [root for root in told['contents'] if told['contents'][root] != before.get(root)]
         raise StudyError(
-            f'{path.parent} holds runs of another study, or of this one before it or its robot was '
-            'changed: give another --output, or --overwrite'
+            f'{path.parent} holds runs of another study, or of this one with another '
+            f'{" and ".join(changed) or "vary"}: give another --output, or --overwrite'
         )
 
 
@@ -150,9 +156,20 @@ def _read(path: Path) -> pa.Table:
 
 
 def _write(table: pa.Table, path: Path) -> None:
+    _replace(path, lambda file: parquet.write_table(table, file))
+
+
+def _replace(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write a file, whole or not at all."""
     new = path.with_suffix('.new')
-    with new.open('wb') as file:
-        parquet.write_table(table, file)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(new, path)
+    try:
+        with new.open('wb') as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(new, path)
+    except OSError as error:
+        raise StudyError(
+            f'{path} cannot be written ({error.strerror}): the runs before it are kept; '
+            'make room, and the same command goes on'
+        ) from error

@@ -7,6 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
+from abb_rws_emulator.controller.irb120 import tool_pose
+from abb_rws_emulator.controller.robot import HOME_RAD
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.calibration.curve_families import CurveFit
@@ -59,6 +61,8 @@ class Finger(Protocol):
 class VirtualFinger:
     """The virtual rig's finger and camera, in the time of the simulation.
 
+    The robot that carries the finger stands where it starts.
+
     Args:
         robot: Robot file of the finger.
         seed: Which finger.
@@ -79,6 +83,7 @@ class VirtualFinger:
         )
         self._robot, self._frames = robot, frames
         self._plant = PneumaticFinger(robot, seed)
+        self._plant.turn_flange(tool_pose(HOME_RAD)[:3, :3])
         self._camera = FingerCamera(robot, parameters, seed)
 
     def __enter__(self) -> 'VirtualFinger':

@@ -68,7 +68,7 @@ def test_a_star_sets_every_item_and_an_assembly_opens_its_robots():
             {'robot.segments.0.rigid_length_m': [0.05], 'robot.segments.*.rigid_length_m': [0.06]},
             ['set the same value'],
         ),
-        ({'robot.segments.0.rigid_length_m': [0.05, -1.0]}, ['run 1', '-1.0', 'must be in', 'm']),
+        ({'robot.segments.0.rigid_length_m': [-2.0, -1.0]}, ['run 0', '-2.0', 'must be in', 'm']),
         ({'world.medium.density_kg_m3': [1000.0]}, ['run 0', 'world.medium', 'missing']),
         ({'seed': [0.5]}, ['seed', 'whole number']),
     ],
@@ -98,6 +98,12 @@ def test_a_study_file_that_cannot_be_used_is_one_line(tmp_path, change, told):
     with pytest.raises(StudyError, match=told) as error:
         load_study(file)
     assert '\n' not in str(error.value) and 'study.yaml' in str(error.value)
+
+
+def test_a_run_that_cannot_be_made_does_not_refuse_the_others():
+    made = plan({'robot.segments.0.rigid_length_m': [0.05, -1.0], 'seed': [0, 1]})
+    assert list(made.refused) == [2, 3]
+    assert 'must be in' in made.refused[2] and 'seed = 1' in made.refused[3]
 
 
 def test_the_fingerprint_follows_the_values_and_not_the_description():

@@ -1,5 +1,6 @@
 """Table of a study: wherever a kill cuts it off, no stored run is lost or there twice."""
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -99,3 +100,44 @@ def test_a_folder_belongs_to_one_study_and_one_process(tmp_path):
     with pytest.raises(StudyError, match='holds runs of another study'):
         Table(tmp_path, make(4))
     assert Table(tmp_path, make(4), overwrite=True).done() == set()
+
+
+@pytest.mark.parametrize('kept', range(4))
+def test_overwriting_leaves_no_run_to_another_study_wherever_it_is_killed(
+    tmp_path, monkeypatch, kept
+):
+    table = Table(tmp_path, make(3))
+    table.add([row(0)])
+    table.merge()
+    table.add([row(1)])
+    table._lock.close()
+    calls, unlink = [], Path.unlink
+
+    def or_killed(path, **options):
+        calls.append(path)
+        if len(calls) > kept:
+            raise Killed
+        unlink(path, **options)
+
+    with monkeypatch.context() as patch, contextlib.suppress(Killed):
+        patch.setattr(Path, 'unlink', or_killed)
+        Table(tmp_path, make(4), overwrite=True)
+    with contextlib.suppress(StudyError):
+        assert Table(tmp_path, make(4)).done() == set()
+
+
+def test_a_damaged_folder_and_a_full_disk_are_one_line(tmp_path, monkeypatch):
+    table = Table(tmp_path, make(3))
+
+    def full(_):
+        raise OSError(28, 'No space left on device')
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, 'fsync', full)
+        with pytest.raises(StudyError, match='No space left .* are kept'):
+            table.add([row(0)])
+    assert table.done() == set()
+    table.close()
+    (tmp_path / 'study.json').write_text('')
+    with pytest.raises(StudyError, match='damaged'):
+        Table(tmp_path, make(3))

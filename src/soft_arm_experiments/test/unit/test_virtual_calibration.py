@@ -1,5 +1,6 @@
 """Virtual rigs for any bellows arm: which rig a launch uses, and what is refused."""
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from soft_arm_control.errors import ExperimentError
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
+from soft_arm_experiments.arm import virtual_calibration
 from soft_arm_experiments.arm.reach import Move, reach_poses, summary
 from soft_arm_experiments.cli import calibrate_virtual
 from soft_arm_kinematics.arm import make_arm
@@ -20,6 +22,19 @@ CAMERA_M = np.array([0.25, -0.43, 0.2])
 def test_the_template_serves_its_own_robot_and_those_without_bellows(robot, capsys):
     assert calibrate_virtual.virtual_rig_for(['virtual', robot]) == 0
     assert Path(capsys.readouterr().out) == load_rig('virtual').folder
+
+
+def test_a_calibration_for_a_new_robot_shows_its_progress(monkeypatch, capsys):
+    def rig_for(rig, robot_name, on_part):
+        for _ in range(2):
+            time.sleep(0.15)  # noqa: TID251  # a calibration takes time
+            on_part()
+        return rig
+
+    monkeypatch.setattr(virtual_calibration, 'rig_for', rig_for)
+    assert calibrate_virtual.calibrated_rig('virtual', str(LYING)) == load_rig('virtual')
+    said = capsys.readouterr()
+    assert said.out == '' and 'calibrating the virtual rig for one_lying, once:' in said.err
 
 
 def test_a_template_is_not_overwritten(capsys):

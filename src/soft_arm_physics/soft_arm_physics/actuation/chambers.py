@@ -25,7 +25,8 @@ class Chambers(NamedTuple):
         resistance_pa_s_m3: Flow resistances between source and chamber [Pa s/m^3], (n,), for a flow
             in cubic metres at ambient pressure; 0: no filling.
         volume_m3: Volumes of the straight chambers [m^3], (n,).
-        volume_per_bend_m3_rad: Growth of the volumes with the bend [m^3/rad], (n,).
+        volume_per_bend_m3_rad: Growth of the straight chambers' volumes with the bend [m^3/rad],
+            (n,). A bent one grows in proportion to its volume, which so stays positive.
         bend_rad, bend_rate_rad_s: Bends of the bodies and their rates, (n,); set by the chain.
         thresholds_pa, weights: Play half-widths [Pa] and weights, (n, k); the linear part has
             weight 1 - sum.
@@ -61,9 +62,9 @@ def step_chambers(dt_s: float, c: Chambers) -> None:
         if c.resistance_pa_s_m3[i] > 0.0:
             # Isothermal gas: V dp/dt = p_0 (source - p) / R - p_abs dV/dt.
             resistance = c.resistance_pa_s_m3[i] / ATMOSPHERE_PA
-            bend = c.bend_rad[i]
-            growth = c.volume_per_bend_m3_rad[i] * c.bend_rate_rad_s[i] if bend > 0.0 else 0.0
-            volume = c.volume_m3[i] + c.volume_per_bend_m3_rad[i] * max(bend, 0.0)
+            growth_per_rad = c.volume_per_bend_m3_rad[i] / c.volume_m3[i]
+            volume = c.volume_m3[i] * math.exp(growth_per_rad * c.bend_rad[i])
+            growth = volume * growth_per_rad * c.bend_rate_rad_s[i]
             absolute = c.pressure_pa[i] + ATMOSPHERE_PA
             settled = c.target_pa[i] - absolute * growth * resistance
             decay = math.exp(-dt_s / (resistance * volume))

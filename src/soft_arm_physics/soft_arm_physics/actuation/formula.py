@@ -5,7 +5,7 @@ Only what is listed here is allowed; everything else is refused by name.
 
 import ast
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,8 +27,8 @@ FUNCTIONS: dict[str, Callable[..., np.ndarray]] = {
 }
 CONSTANTS = {'pi': np.pi}
 ALLOWED = (
-    f'numbers, t [s], {", ".join(CONSTANTS)}, + - * / % **, < <= > >= (1 or 0), parentheses and '
-    f'the functions {", ".join(FUNCTIONS)}'
+    '+ - * / % **, < <= > >= (1 or 0), parentheses, the functions '
+    f'{", ".join(FUNCTIONS)}, numbers and t [s]'
 )
 MOST_CHARACTERS = 500
 _TWO_ARGUMENTS = {'min', 'max'}
@@ -54,6 +54,7 @@ class Formula:
 
     text: str
     tree: ast.expr
+    constants: Mapping[str, float]
 
     def __call__(self, time_s: np.ndarray) -> np.ndarray:
         """Values at times [s], (n,).
@@ -62,7 +63,9 @@ class Formula:
             PhysicsError: If one is not finite; names the time.
         """
         with np.errstate(all='ignore'):
-            values = np.broadcast_to(_value(self.tree, time_s), time_s.shape).astype(float)
+            values = np.broadcast_to(
+                _value(self.tree, {'t': time_s, **self.constants}), time_s.shape
+            ).astype(float)
         bad = ~np.isfinite(values)
         if bad.any():
             raise PhysicsError(
@@ -71,8 +74,8 @@ class Formula:
         return values
 
 
-def parse_formula(text: str) -> Formula:
-    """Parse a formula of t.
+def parse_formula(text: str, constants: Mapping[str, float] = {}) -> Formula:
+    """Parse a formula of t, in which further constants may stand.
 
     Raises:
         PhysicsError: If it is no formula, or uses anything but `ALLOWED`.
@@ -86,16 +89,17 @@ def parse_formula(text: str) -> Formula:
         tree = ast.parse(text.strip(), mode='eval').body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise PhysicsError(f'{text!r} is no formula; allowed are {ALLOWED}') from None
-    _check(tree, text)
-    return Formula(text, tree)
+    constants = {**CONSTANTS, **constants}
+    _check(tree, text, constants)
+    return Formula(text, tree, constants)
 
 
-def _check(node: ast.expr, text: str) -> None:
+def _check(node: ast.expr, text: str, constants: Mapping[str, float]) -> None:
     allowed, children = False, []
     if isinstance(node, ast.Constant):
         allowed = isinstance(node.value, (int, float)) and not isinstance(node.value, bool)
     elif isinstance(node, ast.Name):
-        allowed = node.id == 't' or node.id in CONSTANTS
+        allowed = node.id == 't' or node.id in constants
     elif isinstance(node, ast.BinOp):
         allowed, children = type(node.op) in _OPERATORS, [node.left, node.right]
     elif isinstance(node, ast.UnaryOp):
@@ -109,26 +113,27 @@ def _check(node: ast.expr, text: str) -> None:
         children = node.args
     if not allowed:
         part = ast.unparse(node)
-        raise PhysicsError(f'{part!r} in {text!r} is not allowed; allowed are {ALLOWED}')
+        named = ', '.join(constants)
+        raise PhysicsError(f'{part!r} in {text!r} is not allowed; allowed are {ALLOWED}, {named}')
     for child in children:
-        _check(child, text)
+        _check(child, text, constants)
 
 
-def _value(node: ast.expr, time_s: np.ndarray) -> np.ndarray:
+def _value(node: ast.expr, values: Mapping[str, np.ndarray | float]) -> np.ndarray:
     if isinstance(node, ast.Constant):
         try:
             return np.float64(node.value)  # type: ignore[arg-type, return-value]  # a number
         except OverflowError:
             return np.float64(np.inf)  # type: ignore[return-value]
     if isinstance(node, ast.Name):
-        return time_s if node.id == 't' else np.float64(CONSTANTS[node.id])  # type: ignore
+        return np.asarray(values[node.id], float)
     if isinstance(node, ast.BinOp):
-        left, right = _value(node.left, time_s), _value(node.right, time_s)
+        left, right = _value(node.left, values), _value(node.right, values)
         return _OPERATORS[type(node.op)](left, right)
     if isinstance(node, ast.UnaryOp):
-        return _OPERATORS[type(node.op)](_value(node.operand, time_s))
+        return _OPERATORS[type(node.op)](_value(node.operand, values))
     if isinstance(node, ast.Compare):
-        left, right = _value(node.left, time_s), _value(node.comparators[0], time_s)
+        left, right = _value(node.left, values), _value(node.comparators[0], values)
         return np.asarray(_OPERATORS[type(node.ops[0])](left, right)) * 1.0
     assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)  # `_check` has seen it
-    return FUNCTIONS[node.func.id](*(_value(argument, time_s) for argument in node.args))
+    return FUNCTIONS[node.func.id](*(_value(argument, values) for argument in node.args))

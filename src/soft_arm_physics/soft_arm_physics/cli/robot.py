@@ -109,6 +109,8 @@ def main(argv: list[str]) -> int:
 
 
 def _simulate(options: argparse.Namespace) -> int:
+    if (options.camera or options.width_px) and not options.video:
+        raise PhysicsError('--camera and --width-px are of the video: give --video too')
     # MuJoCo and numba are slow to import: not before the arguments are checked
     from soft_arm_physics.actuation.plan import ActuationPlan
     from soft_arm_physics.recording import draw_recording, write_csv

@@ -36,6 +36,7 @@ GEOMS = {
 }
 TORQUE_DAMPING_TIME_S = 0.02  # damping / stiffness of hinges whose damping is not given
 HIDDEN_GROUP = 5
+DECIDES = 1e6  # weight of a shape whose contact time is given beside one whose is not
 BODY_COLOUR = [0.82, 0.80, 0.74, 1.0]
 
 # MuJoCo scales the stiffness of limits and of dry friction with the inertia, which is too soft
@@ -287,5 +288,8 @@ def add_shapes(
         geom.rgba, geom.group = BODY_COLOUR, 1
         if segment.friction is not None:
             geom.friction[0], geom.priority = segment.friction.sliding, 1
+        contact_time_s = getattr(segment, 'contact_time_s', None)
+        if contact_time_s is not None:
+            geom.solref, geom.solmix = [contact_time_s, 1.0], DECIDES
         chain.shapes.append(geom)
         link.cover(link.s_m + low, link.s_m + high, radius_m)

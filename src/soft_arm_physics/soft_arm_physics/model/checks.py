@@ -17,9 +17,16 @@ def check_stability(model: mujoco.MjModel, data: mujoco.MjData) -> None:
     (the roots of z^2 a - z (1 + a - w^2 dt^2) + 1 with a = 1 + b w^2 dt stay within 1).
 
     Raises:
-        PhysicsError: If a mode is not; names joint, stiffness, mass and time step.
+        PhysicsError: If a mode is not, or a contact is too fast for the time step; names joint,
+            stiffness, mass and time step.
     """
     dt_s, stiffness = model.opt.timestep, _stiffness(model)
+    fastest = int(np.argmin(model.geom_solref[:, 0])) if model.ngeom else 0
+    if model.ngeom and model.geom_solref[fastest, 0] < 2.0 * dt_s:
+        raise PhysicsError(
+            f'{body_name(model, fastest)}: contact_time_s {model.geom_solref[fastest, 0]:.3g} s is '
+            f'less than two time steps, {2.0 * dt_s:.3g} s; increase it or decrease time_step_s'
+        )
     stiff = stiffness > 0.0
     if not stiff.any():
         return

@@ -26,6 +26,13 @@ def test_a_formula_means_what_it_says(text, value):
     np.testing.assert_allclose(parse_formula(text)(TIMES_S), value, atol=1e-12)
 
 
+def test_further_constants_may_stand_in_a_formula():
+    formula = parse_formula('a * t + b', {'a': 2.0, 'b': -1.0})
+    np.testing.assert_allclose(formula(TIMES_S), 2.0 * TIMES_S - 1.0)
+    with pytest.raises(PhysicsError, match="'c' in .*pi, a$"):
+        parse_formula('c * t', {'a': 2.0})
+
+
 @pytest.mark.parametrize(
     'text',
     [

@@ -7,8 +7,9 @@ import math
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
-from soft_arm_description.robot import Robot, load_robot
+from soft_arm_description.robot import load_robot
 from soft_arm_physics.errors import PhysicsError
 from soft_arm_physics.pneumatic_finger import PneumaticFinger
 
@@ -59,7 +60,7 @@ def test_pressure_needs_time_and_has_no_step():
     for _ in range(60):
         at(plant, 100e3, 0.005)
         pressures.append(plant.pressure_pa)
-    assert np.all(np.diff(pressures) > 0) and np.diff(pressures).max() < 15e3
+    assert np.all(np.diff(pressures) > 0) and np.diff(pressures).max() < 12e3
     one_call = at(PneumaticFinger(ROBOT, 1), 100e3, 0.3)
     assert one_call.pressure_pa == pytest.approx(pressures[-1], rel=1e-6)  # however the time is cut
 
@@ -78,7 +79,7 @@ def tip_m(finger: PneumaticFinger) -> np.ndarray:
 
 def test_object_stops_the_finger_and_stiffens_the_chamber():
     free, blocked = PneumaticFinger(ROBOT, 3), PneumaticFinger(ROBOT, 3)
-    blocked.place_object(0.005)
+    blocked.place_object(0.012)
     rise_pa = {}
     for name, plant in (('free', free), ('blocked', blocked)):
         at(plant, 60e3)
@@ -86,7 +87,7 @@ def test_object_stops_the_finger_and_stiffens_the_chamber():
         at(plant, 110e3, 0.05)
         rise_pa[name] = plant.pressure_pa - before_pa
         at(plant, 110e3)
-    assert rise_pa['blocked'] > 1.02 * rise_pa['free']
+    assert rise_pa['blocked'] > 1.15 * rise_pa['free']
     # The first pieces give way, the last ones roll along the face.
     assert tip_m(blocked)[0] < 0.65 * tip_m(free)[0]
     assert blocked.piece_angles_rad[0] < 0.7 * free.piece_angles_rad[0]
@@ -111,23 +112,20 @@ def test_vacuum_opens_away_from_the_object():
     )
 
 
-def mounted(rpy_deg) -> Robot:
-    base = ROBOT.base.model_copy(update={'rpy_deg': rpy_deg})
-    return ROBOT.model_copy(update={'base': base})
-
-
-def test_weight_acts_down_from_the_flange():
+@pytest.mark.parametrize('down', [(1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.6, 0.0, 0.8)])
+def test_weight_acts_down_however_the_flange_is_turned(down):
     """On a flange that points down the finger hangs straight; across, it sags as a cantilever."""
-    hanging, across = (
-        PneumaticFinger(mounted(rpy_deg), 3) for rpy_deg in ((0.0, 0.0, 0.0), (0.0, 90.0, 0.0))
-    )
-    change_m = tip_m(across) - tip_m(hanging)
+    finger = PneumaticFinger(ROBOT, 3)
+    hanging_m = tip_m(finger)
+    turn, _ = Rotation.align_vectors([[0.0, 0.0, -1.0]], [down])
+    finger.turn_flange(turn.as_matrix())
+    sagged_m = tip_m(at(finger, 0.0)) - hanging_m
     mass_kg = sum(s.mass_kg for s in ROBOT.segments)
     length_m = sum(s.length_m for s in ROBOT.segments)
     stiffness_n_m2 = float(ROBOT.segments[0].bending_stiffness_n_m2(np.array(0.5))[0])
     sag_m = mass_kg * 9.81 * length_m**3 / (8.0 * stiffness_n_m2)
-    assert change_m[0] == pytest.approx(-sag_m, rel=0.05)
-    assert np.abs(tip_m(hanging)[:2]).max() < 1e-3 < sag_m
+    assert sagged_m[:2] == pytest.approx(sag_m * np.array(down[:2]), abs=0.05 * sag_m)
+    assert np.abs(hanging_m[:2]).max() < 1e-3 < sag_m
 
 
 @pytest.mark.parametrize('gap_m', [0.0, -0.01, math.nan, math.inf])

@@ -101,6 +101,7 @@ def test_the_video_shows_the_robot_move(run, tmp_path):
         ([*FINGER, '--video', 'out.avi'], 'must end in .mp4'),
         ([*FINGER, '--video', 'x.mp4', '--camera', 'left'], "the world has no camera 'left'"),
         ([*FINGER, '--video', 'x.mp4', '--actuate', 'finger_grasp=1'], '1 N m at t = 0 s'),
+        ([*FINGER, '--camera', 'left'], 'are of the video: give --video too'),
         ([*FINGER, '--duration', 'nan'], 'not a finite number'),
     ],
 )

@@ -1,10 +1,12 @@
 """Robots of every kind in worlds, with contact and a medium."""
 
+from pathlib import Path
+
 import mujoco
 import numpy as np
 import pytest
 
-from soft_arm_description.assembly import Assembly, MountedRobot
+from soft_arm_description.assembly import Assembly, AssemblyFile, MountedRobot, make_assembly
 from soft_arm_description.rigid_bodies import RigidBody
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_description.world import World
@@ -114,6 +116,18 @@ def test_a_finger_presses_on_what_is_in_its_way():
     assert sum(np.linalg.norm(c.force_n) for c in pushes) > 0.2
 
 
+def test_a_contact_time_makes_the_skin_hard():
+    sunk_m = []
+    for time_s in (None, 0.004):
+        base = {'position_m': [0, 0, 0], 'rpy_deg': [0, 0, 0]}
+        finger = changed('four_piece_finger', base=base, contact_time_s=time_s)
+        sim = Simulation(finger, world(objects=[cube([0.035, 0.0, 0.05], fixed=True)]))
+        sim.robot.actuate([100e3])
+        sim.step(2.0)
+        sunk_m.append(-sim.data.contact.dist.min())
+    assert sunk_m[0] > 2.0 * sunk_m[1] > 0.0
+
+
 FILLING = {
     'supply_resistance_pa_s_m3': 1.6e9,
     'vent_resistance_pa_s_m3': 2.4e9,
@@ -144,6 +158,19 @@ def test_a_chamber_fills_by_two_valves_faster_where_the_body_cannot_bend():
     assert sim.robot.pressures_pa[0] == pytest.approx(0.0, abs=500)
     with pytest.raises(PhysicsError, match='supply 200000 Pa'):
         sim.robot.open_valves(200e3, 0.0, True, False)
+
+
+def test_what_friction_holds_does_not_creep():
+    """A box on a slope of 20 deg, below the angle of friction, moves less than 0.01 mm a second."""
+    slope = np.radians(20.0)
+    gravity = [9.81 * np.sin(slope), 0.0, -9.81 * np.cos(slope)]
+    box = cube([0.4, 0.0, 0.0251], size_m=[0.05, 0.05, 0.05], friction=0.5)
+    around = world(objects=[box], ground={'friction': 0.5}, gravity_m_s2=gravity)
+    sim = Simulation('soft_finger', around)
+    sim.step(0.3)
+    start_m = sim.pose('cube')[0, 3]
+    sim.step(1.0)
+    assert abs(sim.pose('cube')[0, 3] - start_m) < 1e-5
 
 
 def test_friction_differs_along_and_across_the_axis():
@@ -237,6 +264,10 @@ OPEN_MESH = 'v 0 0 0\nv .1 0 0\nv 0 .1 0\nv 0 0 .1\nf 1 3 2\nf 1 2 4\nf 2 3 4\n'
         ),
         ({'time_step_s': 0.02}, 'time_step_s 0.02 s must be'),
         (
+            {'robot': 'four_piece_finger', 'time_step_s': 0.005},
+            'contact_time_s 0.004 s is less than two time steps, 0.01 s',
+        ),
+        (
             {'robot': changed('modal_bellows', damping_time_s=1e-4), 'time_step_s': 0.005},
             'Hz, is at joint .*stiffness .* mass of its link .* time step 0.005 s',
         ),
@@ -250,6 +281,25 @@ OPEN_MESH = 'v 0 0 0\nv .1 0 0\nv 0 .1 0\nv 0 0 .1\nf 1 3 2\nf 1 2 4\nf 2 3 4\n'
 def test_what_cannot_be_simulated_is_named(given, words):
     with pytest.raises(PhysicsError, match=words):
         Simulation(**{'robot': 'two_module_arm', **given})
+
+
+def test_an_assembly_without_self_contact_touches_only_what_surrounds_it():
+    """Two fingers in one place: refused with self-contact; else they lie on the ground alone."""
+    finger = {'robot': 'soft_finger', 'position_m': [0.0, 0.0, 0.03], 'rpy_deg': [0.0, 90.0, 0.0]}
+    content = {
+        'schema_version': 1,
+        'name': 'twins',
+        'description': 'Twins.',
+        'robots': [{'name': name, **finger} for name in ('one', 'two')],
+    }
+    both = AssemblyFile.model_validate(content)
+    with pytest.raises(PhysicsError, match='one/.* and two/.* overlap'):
+        Simulation(make_assembly(both, Path()))
+    alone = AssemblyFile.model_validate({**content, 'self_contact': False})
+    sim = Simulation(make_assembly(alone, Path()), world(ground={}, gravity_m_s2=[0, 0, -90.0]))
+    sim.step(1.0)
+    touching = {(c.body_a, c.body_b.split('/')[0]) for c in sim.contacts()}
+    assert touching == {('ground', 'one'), ('ground', 'two')}
 
 
 def test_a_mesh_must_be_closed(tmp_path):

@@ -17,6 +17,7 @@ import numpy as np
 from sensor_msgs.msg import CameraInfo, Image, JointState
 
 from abb_rws_bridge.credentials import load_credentials
+from abb_rws_emulator.controller import irb120
 from abb_rws_emulator.emulator_thread import EmulatorThread
 from abb_rws_emulator.http.server import Options
 from soft_arm_description.robot import load_robot
@@ -41,6 +42,7 @@ from soft_arm_sim.ros.conversions import (
 )
 
 TRUTH_PERIOD_S = 0.01
+FLANGE_PERIOD_S = 0.05  # between turns of the flange: the axes move by 21 deg at most
 OPTICAL_FRAME = 'finger_camera_color_optical_frame'
 SLOW_RATE = 0.9  # share of the camera's rate below which the cell reports a warning
 
@@ -126,6 +128,9 @@ class VirtualCellNode(Node):
             abb = EmulatorThread(options, p.control_port or None)
             abb.start()
             devices.callback(abb.stop)
+            assert abb.emulator is not None  # `start` makes it
+            self._abb = abb.emulator.controller.robot
+            self._turn_flange()
             self._server = DeviceThread(self._pcu2v)
             self._server.start()
             devices.callback(self._server.stop, RELEASE_S)
@@ -140,6 +145,7 @@ class VirtualCellNode(Node):
             1.0 / self._rate_hz, lambda: self._camera_node.publish(self._plant.T_base_backbone())
         )
         self.create_timer(TRUTH_PERIOD_S, self._publish_truth)
+        self.create_timer(FLANGE_PERIOD_S, self._turn_flange)
         self._reporter = Reporter(self, f'{robot.name} seed {p.plant_seed}', self._status)
         self.get_logger().info(
             f'PCU2-V on 127.0.0.1:{self._pcu2v.port}, ABB controller on '
@@ -161,6 +167,9 @@ class VirtualCellNode(Node):
             gripper_state_message(self._plant.pressure_pa, self._pcu2v.logic, stamp)
         )
         self._angles.publish(piece_angles_message(self._names, self._plant.piece_angles_rad, stamp))
+
+    def _turn_flange(self) -> None:
+        self._plant.turn_flange(irb120.tool_pose(self._abb.joints_rad)[:3, :3])
 
     def _place_object(
         self, request: PlaceObject.Request, response: PlaceObject.Response
