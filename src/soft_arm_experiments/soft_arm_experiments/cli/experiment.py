@@ -95,6 +95,9 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
     parser.add_argument(
         '--use-running', action='store_true', help='use the running rig, never start a virtual one'
     )
+    parser.add_argument(
+        '--no-twin', action='store_true', help='do not offer a page on which it is seen live'
+    )
     parser.add_json()
     return parser.answer(argv, lambda options: _run(options, names), ControlError, KinematicsError)
 
@@ -122,6 +125,8 @@ def _run(options: Namespace, names: tuple[str, ...]) -> int:
     with ExitStack() as stack:
         seed, check = _rig(stack, options, folder)
         stack.enter_context(_recording(folder / 'bag'))
+        if not options.no_twin:
+            _offer_page(stack, folder)
         session = stack.enter_context(RigSession(arm.robot))
         progress = stack.enter_context(
             tqdm(
@@ -193,6 +198,15 @@ def _rig(
         VirtualRig(options.plant_seed, folder / 'rig.log', segmenter=options.segmenter)
     )
     return options.plant_seed, rig.check
+
+
+def _offer_page(stack: ExitStack, folder: Path) -> None:
+    """Print the address where the experiment is seen live."""
+    from soft_arm_experiments.ros.watched import Watched
+
+    watched = stack.enter_context(Watched(folder / 'twin.log'))
+    if watched.url is not None:
+        print(f'watch it live: {watched.url}', file=sys.stderr, flush=True)
 
 
 class _recording:

@@ -3,10 +3,11 @@
 import argparse
 import asyncio
 import signal
+import socket
 import webbrowser
 
 from soft_arm_description.command_line import CommandLine, whole_number_in
-from soft_arm_twin.errors import TwinError
+from soft_arm_twin.errors import AddressError, TwinError
 from soft_arm_twin.server.serve import DEFAULT_HOST, DEFAULT_PORT, serve
 
 _EXAMPLES = """examples:
@@ -29,6 +30,13 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         '--domain', type=whole_number_in(0, 232), help='ROS domain (default: ROS_DOMAIN_ID)'
     )
+    parser.add_argument(
+        '--socket',
+        type=whole_number_in(3, 1_000_000),
+        metavar='FD',
+        help='serve at this file descriptor, a TCP socket that listens on 127.0.0.1 and was '
+        'opened by the program that starts this one; --host and --port do not matter then',
+    )
     return parser.answer(argv, _run, TwinError)
 
 
@@ -48,8 +56,11 @@ def add_address(parser: CommandLine) -> None:
     parser.add_argument('--no-browser', action='store_true', help='do not open the page')
 
 
-def show(source: object, options: argparse.Namespace) -> int:
-    """Serve a source at the address of the options until Ctrl-C or SIGTERM; return 0."""
+def show(source: object, options: argparse.Namespace, listener: socket.socket | None = None) -> int:
+    """Serve a source at the address of the options until Ctrl-C or SIGTERM; return 0.
+
+    A listener is a socket that listens there already.
+    """
 
     def ready(url: str) -> None:
         print(f'twin: {url}  (Ctrl-C ends it)', flush=True)
@@ -61,7 +72,13 @@ def show(source: object, options: argparse.Namespace) -> int:
         assert task is not None
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, task.cancel)
-        await serve(source, options.host, options.port, ready=ready)  # type: ignore[arg-type]
+        await serve(
+            source,  # type: ignore[arg-type]
+            options.host,
+            options.port,
+            ready=ready,
+            listener=listener,
+        )
 
     try:
         asyncio.run(run())
@@ -73,5 +90,23 @@ def show(source: object, options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace) -> int:
     from soft_arm_twin.ros.graph_source import GraphSource  # ROS only when it is needed
 
+    listener = None if options.socket is None else _inherited(options.socket)
     with GraphSource(options.domain) as source:
-        return show(source, options)
+        return show(source, options, listener)
+
+
+def _inherited(descriptor: int) -> socket.socket:
+    """Return the socket that another program has opened.
+
+    Raises:
+        AddressError: If it is not a TCP socket that listens on 127.0.0.1.
+    """
+    try:
+        listener = socket.socket(fileno=descriptor)
+        listens = listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
+        at = listener.getsockname()[0]
+    except OSError as error:
+        raise AddressError(f'--socket {descriptor}: {error.strerror}') from None
+    if not listens or at != DEFAULT_HOST:
+        raise AddressError(f'--socket {descriptor} does not listen at {DEFAULT_HOST} over TCP')
+    return listener

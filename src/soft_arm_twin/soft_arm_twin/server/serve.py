@@ -27,6 +27,7 @@ async def serve(
     port: int = DEFAULT_PORT,
     token: str | None = None,
     ready: Callable[[str], None] = lambda url: None,
+    listener: socket.socket | None = None,
 ) -> None:
     """Serve a source until cancelled; an error of the source ends the server, too.
 
@@ -37,12 +38,13 @@ async def serve(
         token: What a page must bring. At an address that other machines reach, one is made if none
             is given.
         ready: Called with the URL to open as soon as the server listens; it holds the token.
+        listener: A socket that listens at `host` already; None: one is opened at `port`.
 
     Raises:
         AddressError: If the address is not of this machine, or the port is taken.
     """
     token = token_for(host, token)
-    listener = _listen(host, port)
+    listener = listener or _listen(host, port)
     door = Door(host, listener.getsockname()[1], token)
     server = TwinServer(source)
     app = web.Application(middlewares=[door.middleware])
