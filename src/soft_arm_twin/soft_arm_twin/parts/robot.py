@@ -91,7 +91,7 @@ def robot_parts(
             inside_m = RIM_M if robot.ring is not None and i == len(robot.segments) - 1 else 0.0
             disc = shape_surface('cylinder', (d.radius_m - inside_m, d.thickness_m))
             parts.append(rigid(f'{segment.name} disc', DISC_COLOUR, end, disc, -d.thickness_m / 2))
-        if robot.cut_lines is not None:
+        if robot.cut_lines is not None and i < len(robot.segments) - 1:  # the end is round
             radius_m = float(segment.radius_m(np.array(1.0))) + PAINT_M
             line = tube(radius_m, 2 * PAINT_M, robot.cut_lines.width_m)
             colour = robot.cut_lines.colour_rgb

@@ -283,14 +283,15 @@ def _why(view: 'ViewSource') -> tuple[TextBlock, ...]:
 def _contacts(moment: Moment) -> tuple[TextBlock, ...]:
     if not moment.contacts:
         return ()
-    forces = sorted(
-        ((float(np.linalg.norm(c.force_n)), c) for c in moment.contacts),
-        key=lambda pair: -pair[0],
-    )
-    lines = [f'{c.body_a} on {c.body_b}: {n:.3f} N' for n, c in forces[:MOST_CONTACTS]]
-    if len(forces) > MOST_CONTACTS:
-        lines.append(f'and {len(forces) - MOST_CONTACTS} more')
-    return (TextBlock('Contacts', tuple(lines)),)
+    pairs: dict[tuple[str, str], list[float]] = {}
+    for c in moment.contacts:
+        a, b = (body.split('/')[0] for body in (c.body_a, c.body_b))
+        pairs.setdefault((a, b), []).append(float(np.linalg.norm(c.force_n)))
+    lines = [
+        f'{a} on {b}: {len(forces_n)} points, at most {max(forces_n):.3f} N each'
+        for (a, b), forces_n in sorted(pairs.items(), key=lambda item: -max(item[1]))
+    ]
+    return (TextBlock('Contacts', tuple(lines[:MOST_CONTACTS])),)
 
 
 def _point(values_m: np.ndarray) -> tuple[float, float, float]:
