@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import json
+import os
 import subprocess
 import sys
 
@@ -30,7 +31,7 @@ def main(argv: list[str] | None = None) -> int:
         description='Measure `softarm twin` beside a made-up graph of arm, finger, ABB robot and '
         'depth camera: its share of a core with one page and with four, how long a published '
         'joint or pressure takes to a page, and a press on `Vent` to the driver. The pages do not '
-        'draw. Takes about two minutes.',
+        'draw. The limits hold on two idle cores. Takes about two minutes.',
         epilog='example: softarm bench twin --tries 50 --json',
     )
     parser.add_json()
@@ -80,6 +81,7 @@ def _bench(options: argparse.Namespace) -> int:
             except subprocess.TimeoutExpired:
                 twin.kill()
     found['cpu_4_pages_to_1'] = found['cpu_4_pages_percent'] / found['cpu_1_page_percent']
+    found['load_average_1min'] = os.getloadavg()[0]
     missed = {name: limit for name, limit in MOST.items() if not found[name] <= limit}
     if options.json:
         print(json.dumps({**found, 'missed': missed}))
