@@ -6,7 +6,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
 
@@ -95,7 +95,7 @@ def serving(
     try:
         yield url.result()
     finally:
-        if thread.is_alive():
+        with suppress(RuntimeError):  # its loop is closed: the source has ended it by an error
             stop.result()()
         thread.join()
 

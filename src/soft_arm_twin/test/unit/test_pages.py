@@ -140,7 +140,6 @@ def test_a_page_that_lags_gets_fewer_frames_and_the_newest():
     at_most, newest, released = with_page(tell)
     assert not at_most
     assert released['number'] >= newest
-    assert released['age_s'] < 1
 
 
 def test_one_page_has_control_until_it_gives_it_back_or_goes():
@@ -181,9 +180,9 @@ def test_an_owner_that_falls_silent_loses_control(monkeypatch):
     async def tell(page, url):
         async with raw_page(url) as other:
             await page.send(type='take')
-            await other.hear('owner', lambda c: c['owner'] == 'page 1', start=0)
+            taken = await other.hear('owner', lambda c: c['owner'] == 'page 1', start=0)
             page.acknowledges = False
-            await other.hear('owner', lambda c: c['owner'] is None)
+            await other.hear('owner', lambda c: c['owner'] is None, other.heard.index(taken))
             assert source.releases == 1
 
     with_page(tell, source)
