@@ -20,10 +20,14 @@ export function number(value, digits = 4) {
   if (value === null || value === undefined || !Number.isFinite(value)) return '–';
   if (value === 0) return '0';
   const decimals = Math.min(6, Math.max(0, digits - 1 - Math.floor(Math.log10(Math.abs(value)))));
-  return value.toFixed(decimals).replace(/^-(0\.?0*)$/, '$1');
+  return fixed(value, decimals);
 }
 
-export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+// Like toFixed, but never '-0'.
+export const fixed = (value, decimals) => value.toFixed(decimals).replace(/^-(0\.?0*)$/, '$1');
+
+// A heading begins with a capital; a name from a file, as `two_module_arm`, stays as it is.
+export const capital = (text) => (/[_\d]/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1));
 
 let ids = 0;
 export const newId = () => `e${++ids}`;

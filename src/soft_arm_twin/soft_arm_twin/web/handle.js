@@ -1,10 +1,11 @@
 // A Point of the panel as a handle in the 3-D view: dragged by mouse or finger, or moved by keys.
 
+import { fixed } from './dom.js';
 import * as THREE from './vendor/three.module.min.js';
 
 const STEP_M = 0.005, FINE_STEP_M = 0.001;
 
-const mm = (point_m) => point_m.map((x) => (1000 * x).toFixed(0)).join(', ');
+const mm = (point_m) => point_m.map((x) => fixed(1000 * x, 0)).join(', ');
 
 export class Handle {
   #drag = null;

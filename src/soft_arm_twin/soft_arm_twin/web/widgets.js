@@ -1,7 +1,7 @@
 // One widget per kind of control, made of native inputs. `update(control, blocked)` brings what the
 // server says; `blocked` is why the control cannot be used now, or empty.
 
-import { el, newId, setText } from './dom.js';
+import { el, fixed, newId, setText } from './dom.js';
 import { Throttle } from './throttle.js';
 
 const HOLD_MS = 300;  // after an answer: the panel may still be from before the command
@@ -78,7 +78,7 @@ class NumberBox {
       commit(Math.min(high, Math.max(low, value)));
       return;
     }
-    const digits = decimals(this.step * scale), shown = (x) => (x * scale).toFixed(digits);
+    const digits = decimals(this.step * scale), shown = (x) => fixed(x * scale, digits);
     this.refuse(`${name}: ${Number.isFinite(value) ? +(value * scale).toPrecision(6) : 'that'} is outside of ${shown(low)} to ${shown(high)} ${unit}. Nothing was sent.`);
     this.show(this.value);
   }
@@ -87,7 +87,7 @@ class NumberBox {
 
   show(value) {
     this.value = value;
-    if (!this.dirty) this.input.value = (value * this.scale).toFixed(decimals(this.step * this.scale));
+    if (!this.dirty) this.input.value = fixed(value * this.scale, decimals(this.step * this.scale));
   }
 }
 

@@ -63,7 +63,7 @@ def test_a_silent_server_is_seen_and_so_is_its_return(start_server, visit):
     page = visit(server, width=640, height=480, forgives=GONE)
     assert not any(_is_visible(page) for _ in range(10))
     style = page.page.evaluate("getComputedStyle(document.getElementById('no-server')).animation")
-    assert '0.9s' in style
+    assert '0.8s' in style
     server.stop()
     _banner(page).wait_for(state='visible')
     assert _struck(page)
