@@ -19,6 +19,8 @@ setup(
         'scipy>=1.12',
         'soft-arm-description',
         'soft-arm-kinematics',
+        'softarm-cli',
+        'tqdm',
         'soft-arm-physics',
     ],
     zip_safe=False,  # the page's files are served from the folder

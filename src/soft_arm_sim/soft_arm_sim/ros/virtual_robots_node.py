@@ -97,7 +97,8 @@ class VirtualRobotsNode(Node):
                 self.create_subscription(JointState, topic, turn, qos.ANY_COMMAND)
         self.create_timer(1.0 / p.rate_hz, self._publish)
         self.create_timer(SCENE_PERIOD_S, self._publish_scene)
-        self._reporter = Reporter(self, assembly.name, self._status)
+        served = f'{assembly.name} in {self._world.name}'  # a replay finds both by it
+        self._reporter = Reporter(self, served, self._status)
         names = ', '.join(self._running.robots)
         self.get_logger().info(f'{assembly.name} in {self._world.name}: {names}')
 

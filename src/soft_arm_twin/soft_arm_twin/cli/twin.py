@@ -1,17 +1,24 @@
-"""`softarm twin`: see and command whatever runs in the ROS graph, in a browser."""
+"""`softarm twin`: see and command whatever runs in the ROS graph, or see a bag, in a browser."""
 
 import argparse
 import asyncio
 import signal
 import socket
+import sys
 import webbrowser
+from typing import TYPE_CHECKING
 
-from soft_arm_description.command_line import CommandLine, whole_number_in
+from soft_arm_description.command_line import CommandLine, input_path, whole_number_in
 from soft_arm_twin.errors import AddressError, TwinError
 from soft_arm_twin.server.serve import DEFAULT_HOST, DEFAULT_PORT, serve
+from softarm_cli.errors import BagError
+
+if TYPE_CHECKING:
+    from soft_arm_twin.replay.bag_source import BagSource
 
 _EXAMPLES = """examples:
   softarm twin                    beside any graph that runs, real or virtual
+  softarm twin --bag out/monday   the same page over a recording, with a time line
   softarm twin --host 192.168.1.5 for other machines too; prints an address with a token
 """
 
@@ -27,7 +34,8 @@ def main(argv: list[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_address(parser)
-    parser.add_argument(
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument(
         '--domain', type=whole_number_in(0, 232), help='ROS domain (default: ROS_DOMAIN_ID)'
     )
     parser.add_argument(
@@ -37,7 +45,17 @@ def main(argv: list[str] | None = None) -> int:
         help='serve at this file descriptor, a TCP socket that listens on 127.0.0.1 and was '
         'opened by the program that starts this one; --host and --port do not matter then',
     )
-    return parser.answer(argv, _run, TwinError)
+    shown.add_argument(
+        '--bag', type=input_path, metavar='FOLDER', help='replay this bag; no graph is joined'
+    )
+    parser.add_argument(
+        '--robot',
+        action='append',
+        default=[],
+        metavar='[NAMESPACE=]FILE',
+        help='robot file of a robot in the bag (default: the one that its nodes named)',
+    )
+    return parser.answer(argv, _run, TwinError, BagError)
 
 
 def add_address(parser: CommandLine) -> None:
@@ -88,9 +106,14 @@ def show(source: object, options: argparse.Namespace, listener: socket.socket | 
 
 
 def _run(options: argparse.Namespace) -> int:
+    listener = None if options.socket is None else _inherited(options.socket)
+    if options.bag is not None:
+        with _replay(options) as replay:
+            return show(replay, options, listener)
+    if options.robot:
+        raise TwinError('--robot is for --bag; a running graph says which robots it has')
     from soft_arm_twin.ros.graph_source import GraphSource  # ROS only when it is needed
 
-    listener = None if options.socket is None else _inherited(options.socket)
     with GraphSource(options.domain) as source:
         return show(source, options, listener)
 
@@ -110,3 +133,22 @@ def _inherited(descriptor: int) -> socket.socket:
     if not listens or at != DEFAULT_HOST:
         raise AddressError(f'--socket {descriptor} does not listen at {DEFAULT_HOST} over TCP')
     return listener
+
+
+def _replay(options: argparse.Namespace) -> 'BagSource':
+    from tqdm import tqdm
+
+    from soft_arm_twin.replay.bag_source import BagSource
+
+    robots = {place: file for place, _, file in (text.rpartition('=') for text in options.robot)}
+    with tqdm(
+        unit=' messages', desc='reading', file=sys.stderr, disable=not sys.stderr.isatty()
+    ) as progress:
+        source = BagSource(options.bag, robots, progress.update)
+    if source.is_cut:
+        print(
+            f'twin: the recorder of {options.bag} was killed: it plays up to the cut, '
+            f'{source.duration_s:.1f} s',
+            file=sys.stderr,
+        )
+    return source

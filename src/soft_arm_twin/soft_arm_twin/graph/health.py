@@ -23,6 +23,10 @@ class Health:
         self._journal = journal
         self._statuses: dict[str, tuple[float, Any]] = {}
 
+    def forget(self) -> None:
+        """Be as before any node reported."""
+        self._statuses.clear()
+
     def topics(self) -> tuple[Topic, ...]:
         """Return what it listens to."""
         return (
@@ -53,7 +57,7 @@ class Health:
                 found.append(Diagnostic('error', name, text, 'it ended or hangs: softarm doctor'))
                 continue
             text, _, remedy = status.message.rpartition(': ')
-            level = _LEVELS[int.from_bytes(bytes(status.level), 'little')]
+            level = _LEVELS[_number(status.level)]
             found.append(Diagnostic(level, name, text or remedy, remedy if text else ''))
         order = ('error', 'warning', 'info')
         return tuple(sorted(found, key=lambda d: (order.index(d.level), d.name)))
@@ -66,6 +70,11 @@ class Health:
             for pair in status.values
             if pair.key in _LATENCIES and (ms := _milliseconds(pair.value)) is not None
         )
+
+
+def _number(octet: bytes | int) -> int:
+    """Return an octet, which ROS gives as bytes, a bag as a number."""
+    return octet if isinstance(octet, int) else int.from_bytes(octet, 'little')
 
 
 def _milliseconds(text: str) -> float | None:

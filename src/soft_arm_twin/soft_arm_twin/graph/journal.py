@@ -32,6 +32,13 @@ class Journal:
             self._count += 1
             self._events.append(Event(self._count, at_s, level, source, line))
 
+    def forget(self) -> int:
+        """Drop all events, and return a number that is above all of theirs; the next are higher."""
+        with self._lock:
+            self._events.clear()
+            self._count += 1
+            return self._count
+
     def events(self) -> tuple[Event, ...]:
         """Return the kept events, oldest first."""
         with self._lock:

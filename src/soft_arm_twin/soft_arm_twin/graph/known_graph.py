@@ -79,6 +79,16 @@ class KnownGraph:
     def _systems(self) -> tuple[SoftRobot | IndustrialRobot | Gripper, ...]:
         return (*self.soft_robots, *self.industrial_robots, *self.grippers)
 
+    def forget(self) -> int:
+        """Be as before anything was heard, but for systems and their descriptions.
+
+        Returns:
+            A number between those of the events before and after.
+        """
+        for part in (self.frames, self.health, *self._systems()):
+            part.forget()
+        return self.journal.forget()
+
     def topics(self) -> tuple[Topic, ...]:
         """Return all topics that are listened to; several systems may share one."""
         tf = 'tf2_msgs/msg/TFMessage'

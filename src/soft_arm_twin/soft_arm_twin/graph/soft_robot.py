@@ -46,6 +46,10 @@ class SoftRobot:
         self._joints_feed = Feed(f'{self.name} joint_states', JOINTS_LIMIT_S)
         self._pressures_feed = Feed(f'{self.name} pressures', PRESSURES_LIMIT_S)
         self._ring_feed = Feed(f'{self.name} ring_pose', RING_LIMIT_S)
+        self.forget()
+
+    def forget(self) -> None:
+        """Be as before anything was heard."""
         self.joints: np.ndarray | None = None
         self.preview: np.ndarray | None = None
         self.vision: tuple[np.ndarray, np.ndarray] | None = None
@@ -54,6 +58,8 @@ class SoftRobot:
         self.pressures_pa: dict[str, float] = {}
         self.commands_pa: dict[str, float] = {}
         self.commander, self.command_heard_s = '', -np.inf
+        for feed in (self._joints_feed, self._pressures_feed, self._ring_feed):
+            feed.forget()
 
     @property
     def shape_source(self) -> str:

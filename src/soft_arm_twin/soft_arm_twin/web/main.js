@@ -62,6 +62,10 @@ function showOwnership() {
 }
 
 function showPanel(panel) {
+  if (state.panel && panel.epoch !== state.panel.epoch) {  // the time of the source has jumped
+    clearEvents();
+    plots.clear();
+  }
   state.panel = panel;
   const old = tooOld(panel.ages);
   showOwnership();

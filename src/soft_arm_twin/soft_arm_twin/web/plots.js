@@ -31,6 +31,10 @@ class Plot {
     while (t[0] < t_s - SPAN_S) { t.shift(); line.y.shift(); }
   }
 
+  clear() {
+    for (const line of this.lines.values()) { line.t.length = 0; line.y.length = 0; }
+  }
+
   // The chart is made anew with the next drawing: a line has come, or colours have changed.
   restyle() {
     this.chart?.destroy();
@@ -67,6 +71,7 @@ class Plot {
   }
 
   draw() {
+    if ([...this.lines.values()].every(({ t }) => !t.length)) return;
     if (!this.chart) this.#make();
     if (this.place.clientWidth && this.chart.width !== this.place.clientWidth) this.chart.setSize({ width: this.place.clientWidth, height: HEIGHT_PX });
     this.chart.setData(uPlot.join([...this.lines.values()].map(({ t, y }) => [t, y])));
@@ -94,8 +99,8 @@ export class Plots {
     for (const plot of this.#plots.values()) plot.draw();
   }
 
+  // Forget all points; what is drawn stays until new ones come.
   clear() {
-    this.#plots.clear();
-    this.parent.replaceChildren();
+    for (const plot of this.#plots.values()) plot.clear();
   }
 }
