@@ -82,9 +82,9 @@ class LimbMove:
         if share < 1.0:
             smooth = share**3 * (10.0 - 15.0 * share + 6.0 * share**2)  # at rest at both ends
             self._shares = self._start + smooth * (self._goal - self._start)
-        elif self._tolerance_m is None or tip_m is None:
-            self._shares = self._goal if self._tolerance_m is None else self._shares
-        else:
+        elif self._tolerance_m is None or not self._errors_m and tip_m is None:
+            self._shares = self._goal
+        elif tip_m is not None and error_m is not None:
             self._correct(tip_m)
             self._errors_m.append(error_m)
         command = self._bends.actuation(self._shares)
