@@ -27,7 +27,7 @@ setup(
         'console_scripts': [
             'gripper_controller = soft_arm_control.ros.gripper_controller_node:main',
             'joy_to_limbs = soft_arm_control.ros.joy_to_limbs_node:main',
-            'open_loop_controller = soft_arm_control.ros.open_loop_controller_node:main',
+            'limb_controller = soft_arm_control.ros.limb_controller_node:main',
             'tip_controller = soft_arm_control.ros.tip_controller_node:main',
         ],
         'softarm.commands': [

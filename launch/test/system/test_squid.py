@@ -65,7 +65,7 @@ class Operator(SpinningNode):
 
     def move(self, tip_m):
         """Return the future of the result of a goal that the tip of the camera limb moves."""
-        goal = MoveTip.Goal(tolerance_m=0.3, timeout_s=30.0)
+        goal = MoveTip.Goal()
         goal.target.position.x, goal.target.position.y, goal.target.position.z = map(float, tip_m)
         sent = self.called(lambda: self.camera_limb.send_goal_async(goal))
         self.wait(sent.done, 'the goal is accepted')
@@ -122,11 +122,11 @@ def test_the_squid_is_driven_by_topic_joystick_and_action_and_looks(squid):
     )
 
     operator.look()
-    tip_m = load_arm('squid_camera').fk([0.3, -1.57, 0.595])[:3, 3]
+    tip_m = load_arm('squid_camera').fk([0.3, 1.57, 0.595])[:3, 3]
     operator.wait(operator.camera_limb.server_is_ready, 'move_tip')
     found = operator.move(tip_m).result().result
     assert found.error_code == 0, found.error_msg
-    assert found.error_m <= 0.3
+    assert found.error_m <= 0.005
     assert np.linalg.norm([found.position.x, found.position.y, found.position.z]) > 0.4
 
     found = operator.move([0.0, 0.0, 2.0]).result().result
@@ -137,6 +137,6 @@ def test_the_squid_is_driven_by_topic_joystick_and_action_and_looks(squid):
     operator.destroy_timer(timer)
     assert found.error_code == MoveTip.Result.ARM_TAKEN and 'camera_1' in found.error_msg
 
-    operator.wait(lambda: operator.image is not None and operator.image.max() > 60, 'a picture')
+    operator.wait(lambda: operator.image is not None, 'a picture')
     operator.wait(lambda: float(operator.report('viewpoint_hz')) > 1.0, 'the rate of the camera')
     assert 'ERROR' not in log.read_text()

@@ -135,7 +135,7 @@ def make_assembly(content: AssemblyFile, folder: Path) -> Assembly:
         if not os.path.isfile(path):
             raise AssemblyFileError(
                 f'robots.{i}.robot: {shown(entry.robot)} is no file: give a path from the folder '
-                f'of this one, or one of {", ".join(sorted(shipped))}'
+                f'of this one, or one of {", ".join(sorted(shipped))[:100]}'
             )
         try:
             robot = load_robot(path)

@@ -14,6 +14,7 @@ the square of the way: summed over many small steps the square stays small, so t
 the pressures nor an oscillation raises the gain much.
 """
 
+import math
 from collections import deque
 from dataclasses import dataclass
 
@@ -94,7 +95,7 @@ class BiasFilter:
         The camera's own noise is taken off. The estimate contains no swing, so this is the swing.
         """
         squares_m2 = [square_m2 for _, square_m2 in self._swings_m2]
-        return float(np.sqrt(max(0.0, np.mean(squares_m2)))) if squares_m2 else 0.0
+        return math.sqrt(max(0.0, float(np.mean(squares_m2)))) if squares_m2 else 0.0
 
     def add_pressures(self, stamp_s: float, pressures_pa: np.ndarray) -> None:
         """Add measured gauge pressures [Pa], shape (n,); samples out of order are dropped."""

@@ -1,16 +1,26 @@
-"""Differential inverse kinematics: damped Gauss-Newton steps inside the length limits."""
+"""Differential inverse kinematics: damped Gauss-Newton steps inside the limits."""
+
+from typing import Protocol
 
 import numpy as np
-
-from soft_arm_kinematics.arm import BellowsArm
 
 ITERATIONS = 2  # enough for a control loop, which starts at the solution of the last tick
 DAMPING = 1.0e-3  # of the Jacobian [m/m]; matters only near singular configurations
 NULL_SPACE_GAIN = 0.3  # share of the way to the preferred lengths of each null-space step
 
 
+class TipModel(Protocol):
+    """The tip as a function of coordinates, such as lengths [m] of bellows."""
+
+    def tip(self, coordinates: np.ndarray, /) -> np.ndarray:
+        """Return the tip [m], (3,)."""
+
+    def tip_jacobian(self, coordinates: np.ndarray, /) -> np.ndarray:
+        """Return its derivative by the coordinates, (3, n)."""
+
+
 def differential_ik(
-    arm: BellowsArm,
+    arm: TipModel,
     start_m: np.ndarray,
     target_m: np.ndarray,
     preferred_m: np.ndarray,
@@ -25,7 +35,7 @@ def differential_ik(
     lengths.
 
     Args:
-        arm: Model of the tip and its Jacobian.
+        arm: Model of the tip and its Jacobian; what follows says lengths [m] for its coordinates.
         start_m: Lengths to start from [m], shape (n,).
         target_m: Wanted tip [m], shape (3,).
         preferred_m: Lengths that the null-space motion approaches [m], shape (n,).

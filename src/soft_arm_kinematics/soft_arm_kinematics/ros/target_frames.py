@@ -1,6 +1,7 @@
 """Transform targets from any frame that tf knows to the arm's base frame."""
 
 import numpy as np
+from geometry_msgs.msg import TransformStamped
 from rclpy.node import Node
 from rclpy.time import Time
 from scipy.spatial.transform import Rotation
@@ -49,18 +50,25 @@ class TargetFrames:
         rotation, origin_m = self._lookup(header)
         return rotation @ np.asarray(point_m) + origin_m, rotation @ np.asarray(direction)
 
-    def _lookup(self, header: Header) -> tuple[np.ndarray, np.ndarray]:
-        if header.frame_id in ('', self._base):
-            return np.eye(3), np.zeros(3)
+    def newest_s(self, frame: str) -> float:
+        """Return the stamp [s] of the newest transform from a frame; raises as `to_base`."""
+        return Time.from_msg(self._found(Header(frame_id=frame)).header.stamp).nanoseconds * 1e-9
+
+    def _found(self, header: Header) -> TransformStamped:
         try:
             stamp = Time.from_msg(header.stamp)
-            transform = self._buffer.lookup_transform(self._base, header.frame_id, stamp).transform
+            return self._buffer.lookup_transform(self._base, header.frame_id, stamp)
         except (TransformException, ValueError) as error:  # ValueError: a negative stamp
             raise TargetFrameError(
                 f'no transform from frame {header.frame_id[:SHOWN]!r} to {self._base!r}: '
                 f'{str(error)[:100]}: '
                 'check that its publisher runs, or leave the stamp 0 for the latest transform'
             ) from error
+
+    def _lookup(self, header: Header) -> tuple[np.ndarray, np.ndarray]:
+        if header.frame_id in ('', self._base):
+            return np.eye(3), np.zeros(3)
+        transform = self._found(header).transform
         q_xyzw = [getattr(transform.rotation, axis) for axis in 'xyzw']
         origin_m = [getattr(transform.translation, axis) for axis in 'xyz']
         return Rotation.from_quat(q_xyzw).as_matrix(), np.array(origin_m)

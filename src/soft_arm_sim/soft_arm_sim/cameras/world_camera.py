@@ -15,7 +15,7 @@ from soft_arm_sim.cameras.parameters import Image
 from soft_arm_sim.errors import SimulationError
 
 NEAR_M, FAR_M = 0.02, 20.0
-AMBIENT = 0.3  # of what no light of the world reaches
+AMBIENT = 0.3  # in a world without lights; elsewhere its lights alone make the picture
 
 
 def image_of(camera: Camera, rate_hz: float) -> Image:
@@ -49,7 +49,8 @@ class WorldCameras:
         model.vis.map.znear, model.vis.map.zfar = NEAR_M, FAR_M
         model.vis.quality.offsamples = model.vis.quality.shadowsize = 0
         light = model.vis.headlight
-        light.ambient, light.diffuse, light.specular = [AMBIENT] * 3, [0.0] * 3, [0.0] * 3
+        ambient = 0.0 if model.nlight else AMBIENT
+        light.ambient, light.diffuse, light.specular = [ambient] * 3, [0.0] * 3, [0.0] * 3
         model.vis.global_.offwidth = max(camera.width_px for camera in cameras)
         model.vis.global_.offheight = max(camera.height_px for camera in cameras)
         self._model, self._data = model, mujoco.MjData(model)

@@ -1,10 +1,11 @@
-"""Node `open_loop_controller`: moves the tips of an assembly's arms by inverse kinematics alone.
+"""Node `limb_controller`: moves the tips of an assembly's arms of tendons to points.
 
 In: the action `ROBOT/move_tip` of each robot of the assembly whose segments all have tendons;
-`limb_configuration`, the present commands; /tf of the robots' tips, from which the results say how
-far the tip is from its target. Out: `limb_configuration` (ArmConfiguration) at 50 Hz during a goal,
-else nothing. A goal ends when another node commands the same segments. At start the workspace
-tables are loaded, or built once; /diagnostics says so.
+`limb_configuration`, the present commands; /tf of the robots' tips, the measured tips that correct
+what inverse kinematics do not know. Without it a goal stays open loop, and its result says so. Out:
+`limb_configuration` (ArmConfiguration) at 50 Hz during a goal, else nothing. A goal ends when
+another node commands the same segments. At start the workspace tables are loaded, or built once;
+/diagnostics says so.
 """
 
 import math
@@ -28,7 +29,7 @@ from soft_arm_control.ros.goal_runner import Action, GoalRunner, Job
 from soft_arm_control.tip.command_shaper import PERIOD_S
 from soft_arm_control.tip.controller import Status
 from soft_arm_control.tip.goal_planning import checked_point
-from soft_arm_control.tip.open_loop import OpenLoopMove
+from soft_arm_control.tip.limb_move import LimbMove
 from soft_arm_description.assembly import load_assembly
 from soft_arm_description.assembly_frames import (
     WORLD_FRAME,
@@ -48,19 +49,20 @@ from soft_arm_node_kit.parameters import declare, parameter
 from soft_arm_node_kit.runner import run
 
 TF_WAIT_S = 1.0  # for the transform of a target's frame
+TIP_AGE_S = 0.5  # an older tip is not measured
 IK_WAIT_S = 5.0  # for the solver; it may just be loading
 
 
 @dataclass(frozen=True)
-class OpenLoopControllerParameters:
+class LimbControllerParameters:
     """Parameters of the node."""
 
     assembly: str = parameter(description='assembly file: shipped name or path')
     tolerance_m: float = parameter(
-        0.05, 'tolerance of a goal without one [m]', minimum=1e-4, maximum=1.0
+        0.005, 'tolerance of a goal without one [m]', minimum=1e-4, maximum=1.0
     )
     timeout_s: float = parameter(
-        10.0, 'time to settle of a goal without one [s]', minimum=0.1, maximum=600.0
+        30.0, 'time to settle of a goal without one [s]', minimum=0.1, maximum=600.0
     )
 
 
@@ -72,7 +74,7 @@ class TendonArm:
         node: Node,
         name: str,
         robot: Robot,
-        parameters: OpenLoopControllerParameters,
+        parameters: LimbControllerParameters,
         frames: TargetFrames,
         send: Callable[[Arm, np.ndarray], None],
     ):
@@ -80,7 +82,7 @@ class TendonArm:
         self.command = self.arm.rest_actuation
         self.taken = ''  # why the goal must end
         self._node, self._defaults, self._send = node, parameters, send
-        self._move: OpenLoopMove | None = None
+        self._move: LimbMove | None = None
         self._frames = TargetFrames(node, robot.base.frame, frames)
         self._tip = Header(frame_id=segment_tip_frame(robot, robot.segment_names[-1]))
         self._status = _idle()
@@ -130,8 +132,11 @@ class TendonArm:
         self.goals.after_tick(status, now_s)
 
     def tip_m(self) -> np.ndarray | None:
-        """Return the measured tip in the base frame [m], (3,); None if tf does not know it."""
+        """Return the measured tip in the base frame [m], (3,); None if tf has no recent one."""
+        now_s = self._node.get_clock().now().nanoseconds * 1e-9
         try:
+            if now_s - self._frames.newest_s(self._tip.frame_id) > TIP_AGE_S:
+                return None
             return self._frames.to_base(self._tip, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))[0]
         except TargetFrameError:
             return None
@@ -161,7 +166,7 @@ class TendonArm:
         goal = self._solve(point_m, direction, list(request.held_segments))
         tolerance_m = None if request.open_loop else request.tolerance_m or p.tolerance_m
         self.taken = ''
-        self._move = OpenLoopMove(
+        self._move = LimbMove(
             self.arm,
             self.command,
             goal,
@@ -169,6 +174,7 @@ class TendonArm:
             tolerance_m,
             request.timeout_s or p.timeout_s,
             self._node.get_clock().now().nanoseconds * 1e-9,
+            np.isin(self.arm.robot.segment_names, request.held_segments),
         )
 
     def _solve(self, point_m: np.ndarray, axis: np.ndarray, held: list[str]) -> np.ndarray:
@@ -191,12 +197,12 @@ class TendonArm:
         )
 
 
-class OpenLoopControllerNode(Node):
-    """Connects `soft_arm_control.tip.open_loop` to topics and actions."""
+class LimbControllerNode(Node):
+    """Connects `soft_arm_control.tip.limb_move` to topics and actions."""
 
     def __init__(self):
-        super().__init__('open_loop_controller')
-        p = declare(self, OpenLoopControllerParameters)
+        super().__init__('limb_controller')
+        p = declare(self, LimbControllerParameters)
         assembly = load_assembly(p.assembly)
         robots = {
             name: robot
@@ -277,7 +283,7 @@ class OpenLoopControllerNode(Node):
             return diagnostics.WARN, text, {'elapsed_s': elapsed_s, 'ready': False}
         unseen = [name for name, arm in self._arms.items() if arm.tip_m() is None]
         if unseen:
-            text = f'no pose of the tip of {", ".join(unseen)}: goals need open_loop'
+            text = f'no recent pose of the tip of {", ".join(unseen)}: goals stay open loop'
             return diagnostics.WARN, text, {}
         return diagnostics.OK, 'ready', {}
 
@@ -293,4 +299,4 @@ def _refused(outcome: Outcome, message: str) -> Status:
 
 def main() -> int:
     """Run the node."""
-    return run(OpenLoopControllerNode)
+    return run(LimbControllerNode)
