@@ -137,7 +137,9 @@ class Drawing:
                     found.append(T[None, :3])
             if world.ground is not None:
                 found.append(HERE)
-        return Snapshot(now_s, np.concatenate(found).astype(np.float32))
+        ages_s = [age.age_s for age in known.ages(now_s) if age.age_s is not None]
+        heard_s = now_s - min(ages_s, default=0.0)
+        return Snapshot(heard_s, np.concatenate(found).astype(np.float32))
 
 
 def _three(point_m: np.ndarray) -> tuple[float, float, float]:

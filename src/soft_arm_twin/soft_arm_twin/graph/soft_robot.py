@@ -151,10 +151,9 @@ class SoftRobot:
         )
 
     def ages(self, now_s: float) -> tuple[Age, ...]:
-        """Return the ages of what it hears."""
-        feeds = [self._joints_feed]
-        feeds += [self._pressures_feed] if self.robot.chambers else []
-        feeds += [self._ring_feed] if self.robot.ring else []
+        """Return the ages of what it hears: joint states, and the rest once it was heard."""
+        rest = (self._pressures_feed, self._ring_feed)
+        feeds = [self._joints_feed, *(feed for feed in rest if feed.heard_s is not None)]
         return tuple(feed.age(now_s) for feed in feeds)
 
     def tip_m(self) -> np.ndarray | None:
