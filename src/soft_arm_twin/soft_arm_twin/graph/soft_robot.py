@@ -203,13 +203,16 @@ class SoftRobot:
     def plots(self) -> tuple[Series, ...]:
         """Return the newest points of its running plots."""
         found = []
-        heard_s = self._pressures_feed.heard_s
+        heard_s, plot = self._pressures_feed.heard_s, f'{self.name}: pressures'
         if heard_s is not None:
-            plot = f'{self.name}: pressures'
             for name in self.robot.chambers:
                 at_pa, asked_pa = self.pressures_pa.get(name), self.commands_pa.get(name)
                 found.append(Series(plot, name, 'kPa', heard_s, _kpa(at_pa)))
-                found.append(Series(plot, f'{name} asked', 'kPa', heard_s, _kpa(asked_pa)))
+                found.append(Series(plot, f'{name} set point', 'kPa', heard_s, _kpa(asked_pa)))
+        if heard_s is not None and self.robot.chambers:
+            low_pa, high_pa = self.robot.pressure_limits_pa
+            for name, limit_pa in (('upper limit', high_pa.max()), ('lower limit', low_pa.min())):
+                found.append(Series(plot, name, 'kPa', heard_s, 1e-3 * float(limit_pa)))
         error_mm, seen_s = self.tip_error_mm(), self._ring_feed.heard_s
         if error_mm is not None and seen_s is not None:
             found.append(Series(f'{self.name}: tip to target', 'error', 'mm', seen_s, error_mm))
