@@ -23,12 +23,17 @@ export class Controls {
     return Object.fromEntries([...this.#widgets.values()].map(({ control }) => [control.name, control.value ?? control.value_m ?? null]));
   }
 
-  // Bring the panel up to date; widgets are made anew only if the set of controls has changed.
-  update(controls, marks = []) {
+  // Bring the panel up to date; widgets are made anew only if the set of controls has changed, and
+  // not while a handle is dragged: it would slip out of the hand.
+  update(all, marks = []) {
+    const dragged = [...this.#handles.values()].some((handle) => handle.dragged);
+    const controls = dragged ? all.filter(({ name }) => this.#widgets.has(name)) : all;
     this.controls = controls;
     const shape = JSON.stringify(controls.map(({ name, kind, label, group, unit, always }) => [name, kind, label, group, unit, always]));
-    if (shape !== this.#shape) this.#build(controls);
-    this.#shape = shape;
+    if (shape !== this.#shape && !dragged) {
+      this.#build(controls);
+      this.#shape = shape;
+    }
     for (const control of controls) {
       const blocked = this.blocked(control), widget = this.#widgets.get(control.name);
       widget.update(control, blocked);

@@ -98,9 +98,11 @@ def test_the_handle_follows_mouse_and_keys(page):
     x, y = box['x'] + 22, box['y'] + 22
     page.page.mouse.move(x, y)
     page.page.mouse.down()
+    page.page.mouse.move(x - 15, y + 10, steps=5)
+    page.page.get_by_text('target: (').first.wait_for()  # a control has appeared since
     page.page.mouse.move(x - 30, y + 20, steps=5)
     page.page.mouse.up()
-    page.until("window.sent.some((s) => s.control === 'target')")
+    page.control('button', 'Target back').wait_for()
     after = handle.bounding_box()
     assert (after['x'] + 22, after['y'] + 22) == pytest.approx((x - 30, y + 20), abs=1.5)
     boxes = [page.control('spinbutton', f'Target {axis} [mm]') for axis in 'xyz']

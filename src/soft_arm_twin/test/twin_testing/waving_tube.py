@@ -26,6 +26,8 @@ SECTIONS, AROUND = 30, 24
 LENGTH_M, RADIUS_M = 0.3, 0.025
 MODEL, VISION, TARGET = (0.0, 0.447, 0.698), (0.902, 0.624, 0.0), (0.0, 0.620, 0.451)  # Okabe-Ito
 
+TARGET_M = (0.1, 0.0, 0.25)
+
 
 def tube(name, first_frame, colour, **other):
     """Rings halfway between the frames of two sections, so each vertex follows two frames."""
@@ -124,7 +126,7 @@ class WavingTube:
             'silent': False,
             'plane': 'x',
             'name': '',
-            'target': (0.1, 0.0, 0.25),
+            'target': TARGET_M,
         }
         self._camera_s = self._start_s
         self._picture = Jpeg(-1, 0.0, b'')
@@ -194,6 +196,7 @@ class WavingTube:
                     reason='no gripper in this graph: launch cell.launch.xml',
                 ),
                 Button(name='pose', label='Save the pose', group='shape', needs_control=False),
+                *self._appearing(),
             ),
             values=(
                 Value('pressures', 'Bellows 1', value['pressure'] + bend, 'kPa', value['pressure'],
@@ -218,6 +221,11 @@ class WavingTube:
             ),
             texts=(TextBlock('Why this solution', ('best of 3: least bend', '2nd: 1.4 rad')),),
         )  # fmt: skip
+
+    def _appearing(self):
+        if self._values['target'] == TARGET_M:
+            return ()
+        return (Button(name='back', label='Target back', group='target'),)
 
     def image(self):
         number = int((time.monotonic() - self._start_s) * 5)
