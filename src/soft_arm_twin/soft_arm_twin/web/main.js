@@ -88,7 +88,8 @@ function showLink() {
   state.arrivals = state.arrivals.filter((t) => now - t < 1000);
   const age_s = state.newest ? state.newest.ageAtSend_s + (now - state.newest.arrived_ms) / 1000 : null;
   byId('link').dataset.state = link.open ? 'live' : 'lost';
-  setText(byId('link-text'), link.open ? 'live' : 'no connection');
+  const connected = state.panel?.controls.some(({ group }) => group === 'Replay') ? 'recorded' : 'live';
+  setText(byId('link-text'), link.open ? connected : 'no connection');
   byId('link').title = age_s === null ? '' : `${state.arrivals.length} pictures/s, the newest ${age_s.toFixed(2)} s old`;
 }
 
