@@ -14,6 +14,7 @@ from soft_arm_twin.controls import Choice, Control, Slider, Switch
 from soft_arm_twin.graph.drawing import Drawing
 from soft_arm_twin.graph.known_graph import KnownGraph
 from soft_arm_twin.replay.marks import find_marks
+from soft_arm_twin.replay.recorded_camera import RecordedCamera
 from soft_arm_twin.replay.recording import Recording
 from soft_arm_twin.replay.systems import find_systems
 from soft_arm_twin.scene import Scene
@@ -29,12 +30,13 @@ from soft_arm_twin.source import (
     TextBlock,
 )
 from softarm_cli.bags.file import open_bag
+from softarm_cli.errors import BagError
 
 SPEEDS = ('0.25', '0.5', '1', '2', '4', '8')
 RATE_HZ, PANEL_EVERY = 30, 3
 PLOTTED_S, PLOT_STEP_S = 60.0, 0.5  # what plots show after a jump
 SETTLED_S = 0.3  # after the last of several jumps, plots are filled
-FILLING_S = 0.4  # as long every panel holds these points, so that each page gets them
+FILLING_PANELS = 4  # so many hold these points: a slow page may miss one
 _CUT = 'the recorder was killed: the recording ends at the cut'
 
 
@@ -72,6 +74,7 @@ class BagSource:
                 systems.add_to(known)
             topics = {topic.name for topic in self._known.topics()}
             self._recording = Recording(bag, topics, progress)
+            self._camera = RecordedCamera(path, bag.connections, bag.start_ns)
         self.title, self._path, self.is_cut = f'replay of {bag.path.name}', path, bag.is_cut
         self._start_s, self.duration_s = 1e-9 * bag.start_ns, max(bag.duration_s, 0.1)
         self._at_s = self.duration_s
@@ -87,14 +90,17 @@ class BagSource:
         self.marks = (*found, *cut)
         self._wake, self._ended = threading.Condition(), False
         self._asked_s: float | None = None
+        self._error: BagError | None = None
         self._playing, self._speed = play, '1'
         self._filling: tuple[Series, ...] | None = None
+        self._to_fill = 0
         self._jumped_s = 0.0
         self._jump(0.0)
 
     def __enter__(self) -> Self:
         self._thread = threading.Thread(target=self._run, name='replay')
         self._thread.start()
+        self._camera.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -102,8 +108,15 @@ class BagSource:
             self._ended = True
             self._wake.notify()
         self._thread.join()
+        self._camera.__exit__(*error)
 
     def _run(self) -> None:
+        try:
+            self._go_on()
+        except BagError as error:
+            self._error = error
+
+    def _go_on(self) -> None:
         """Move on, 30 times a second, until the source is left."""
         last_s, tick = time.monotonic(), 0
         while True:
@@ -120,7 +133,7 @@ class BagSource:
             elif self._playing:
                 self._play(min(self._at_s + step_s, self.duration_s))
             if self._filling is None and now_s - self._jumped_s > SETTLED_S:
-                self._filling, self._filled_s = self._past(), time.monotonic()
+                self._filling, self._to_fill = self._past(), FILLING_PANELS
                 self._show()
             elif self._playing and tick % PANEL_EVERY == 0:
                 self._show()
@@ -208,7 +221,13 @@ class BagSource:
         return self._drawing.scene()
 
     def snapshot(self) -> Snapshot:
-        """Return where everything was."""
+        """Return where everything was.
+
+        Raises:
+            BagError: If a message of that time is damaged.
+        """
+        if self._error is not None:
+            raise self._error
         return self._snapshot
 
     def panel(self) -> Panel:
@@ -216,8 +235,8 @@ class BagSource:
         panel, filling = self._panel, self._filling
         plots: tuple[Series, ...] = ()
         if filling is not None:
-            is_new = time.monotonic() - self._filled_s < FILLING_S
-            plots = (*filling, *panel.plots) if is_new else panel.plots
+            plots = (*filling, *panel.plots) if self._to_fill > 0 else panel.plots
+            self._to_fill -= 1
         return replace(panel, controls=self._controls(), plots=plots)
 
     def _controls(self) -> tuple[Control, ...]:
@@ -245,11 +264,12 @@ class BagSource:
                 value=self._speed,
                 needs_control=False,
             ),
+            *self._camera.controls(),
         )
 
     def image(self) -> Jpeg | None:
-        """Return no picture."""
-        return None
+        """Return the picture of the camera that is chosen."""
+        return self._camera.image(self._at_s)
 
     def cloud(self) -> Cloud | None:
         """Return no points."""
@@ -257,6 +277,9 @@ class BagSource:
 
     def command(self, control: str, value: Any, owner: bool) -> Answer:
         """Move the time; from the end, playing begins anew."""
+        if control == 'camera/image':
+            self._camera.choose(value)
+            return Answer(True)
         with self._wake:
             if control == 'time':
                 self._asked_s = value

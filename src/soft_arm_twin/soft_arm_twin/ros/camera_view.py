@@ -5,9 +5,7 @@ to until it is chosen.
 """
 
 import time
-from typing import Any
 
-import cv2
 import numpy as np
 from rclpy.subscription import Subscription
 from sensor_msgs.msg import CameraInfo, Image
@@ -15,12 +13,12 @@ from sensor_msgs.msg import CameraInfo, Image
 from soft_arm_node_kit import qos
 from soft_arm_twin.controls import Choice, Control
 from soft_arm_twin.graph.depth_cloud import colours_by_depth, depth_points
+from soft_arm_twin.graph.pictures import jpeg_data, pixels_of
 from soft_arm_twin.ros.live_graph import LiveGraph
 from soft_arm_twin.source import Answer, Cloud, Jpeg
 
 NONE = 'none'
 IMAGE_PERIOD_S, CLOUD_PERIOD_S = 0.2, 0.1
-QUALITY = 75  # of JPEG
 IMAGE_TYPE = 'sensor_msgs/msg/Image'
 
 
@@ -97,16 +95,14 @@ class CameraView:
         now_s = time.monotonic()
         if self.image is not None and now_s - self.image.stamp_s < IMAGE_PERIOD_S:
             return
-        pixels = _pixels(message)
-        if pixels is None or pixels.ndim != 3:
+        data = jpeg_data(message)
+        if data is None:
             return
-        bgr = pixels if message.encoding == 'bgr8' else np.ascontiguousarray(pixels[..., ::-1])
-        _, data = cv2.imencode('.jpg', bgr, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
         number = 1 if self.image is None else self.image.number + 1
-        self.image = Jpeg(number, now_s, data.tobytes())
+        self.image = Jpeg(number, now_s, data)
 
     def _take_depth(self, message: Image) -> None:
-        now_s, pixels = time.monotonic(), _pixels(message)
+        now_s, pixels = time.monotonic(), pixels_of(message)
         if self.cloud is not None and now_s - self.cloud.stamp_s < CLOUD_PERIOD_S:
             return
         T = self._graph.known.frames.pose(message.header.frame_id)
@@ -116,15 +112,3 @@ class CameraView:
         number = 1 if self.cloud is None else self.cloud.number + 1
         world_m = points_m @ T[:3, :3].T + T[:3, 3]
         self.cloud = Cloud(number, now_s, world_m, colours_by_depth(points_m[:, 2]))
-
-
-def _pixels(message: Any) -> np.ndarray | None:
-    """Return the pixels of an rgb8, bgr8 or 16UC1 image; None of another or a damaged one."""
-    depth = {'rgb8': 3, 'bgr8': 3, '16UC1': 2}.get(message.encoding)
-    data = np.frombuffer(bytes(message.data), np.uint8)
-    if depth is None or data.size != message.height * message.step:
-        return None
-    rows = data.reshape(message.height, message.step)[:, : message.width * depth]
-    if message.encoding == '16UC1':
-        return np.ascontiguousarray(rows).view('>u2' if message.is_bigendian else '<u2')
-    return rows.reshape(message.height, message.width, 3)

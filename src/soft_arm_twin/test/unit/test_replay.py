@@ -5,6 +5,7 @@ import threading
 import time
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from rosbags.interfaces import Nodetype
@@ -25,6 +26,7 @@ OWN = Path(__file__).parents[3] / 'soft_arm_msgs' / 'msg'
 START_S, STEP_S, SECONDS, JOINTS_END_S = 1_800_000_000, 0.05, 20.0, 15.0
 GOALS, ERROR_S, LIMIT_S = {4.0: 0.02, 12.0: -0.02}, 8.0, (10.0, 13.0)
 DEADLINE_S = 20.0
+CAMERA = '/camera/color/image_raw'
 
 
 def message_types():
@@ -96,6 +98,10 @@ class RecordedRig:
                 self.say(at_s, '/soft_arm/target', self.marker(x_m))
         if i % 20 == 0:
             self.report(at_s)
+        if i % 4 == 0:
+            size = {'width': 8, 'height': 8, 'step': 24, 'encoding': 'rgb8'}
+            pixels = np.full(192, 10 * int(at_s) % 250, np.uint8)
+            self.say(at_s, CAMERA, self.make('sensor_msgs/msg/Image', data=pixels, **size))
         if abs(at_s - ERROR_S) < STEP_S / 2:
             log = self.make('rcl_interfaces/msg/Log', level=40, name='rig', msg='no air')
             self.say(at_s, '/rosout', log)
@@ -228,10 +234,25 @@ def test_ages_and_levels_are_those_of_the_bag(source):
     assert panel.diagnostics[0].level == 'error'
 
 
+def test_the_picture_is_that_of_the_time(source):
+    assert source.image() is None
+    source.command('camera/image', CAMERA, owner=False)
+    for at_s in (15.5, 6.5):
+        seen_at(source, at_s)
+        wait_for(lambda at_s=at_s: abs(brightness(source.image()) - 10 * int(at_s)) < 3)
+
+
+def brightness(picture):
+    if picture is None:
+        return np.inf
+    return cv2.imdecode(np.frombuffer(picture.data, np.uint8), cv2.IMREAD_COLOR).mean()
+
+
 def test_plots_are_filled_after_a_jump(source):
     seen_at(source, 16.0)
-    wait_for(lambda: len(source.panel().plots) > 100)
-    times_s = [p.t_s for p in source.panel().plots if p.name == f'{ROBOT.chambers[0]} asked']
+    taken = []
+    wait_for(lambda: len(taken.append(source.panel().plots) or taken[-1]) > 100)
+    times_s = [p.t_s for p in taken[-1] if p.name == ROBOT.chambers[0]]
     assert times_s == sorted(times_s) and times_s[0] < 1.0 and times_s[-1] > 15.9
 
 
