@@ -141,5 +141,8 @@ class LimbMove:
                 'what blocks the limb'
             )
         if self._stuck():
-            return Outcome.TIMEOUT, f'{where}it comes no nearer; clear what blocks the limb'
+            return Outcome.TIMEOUT, (
+                f'{where}it comes no nearer; choose a target further inside, or clear what blocks '
+                'the limb'
+            )
         return Outcome.TIMEOUT, f'{where}allow more of either'
