@@ -34,7 +34,7 @@ setup(
     maintainer_email='maintainers@soft-arm.example.org',
     description='Robot files: the single source for a robot, with URDF and calibration.',
     license='Apache-2.0',
-    extras_require={'test': ['pytest']},
+    extras_require={'test': ['pytest', 'scipy']},
     entry_points={
         'console_scripts': [
             'robot_urdf = soft_arm_description.cli:main',

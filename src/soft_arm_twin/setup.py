@@ -16,6 +16,7 @@ setup(
         'numpy',
         'opencv-python-headless',
         'pydantic>=2.9',
+        'rosbags',
         'scipy>=1.12',
         'soft-arm-description',
         'soft-arm-kinematics',

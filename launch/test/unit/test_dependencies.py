@@ -66,7 +66,7 @@ MAY_IMPORT = {
     'soft_arm_control': RIG_CORE,
     'pneumatic_driver': RIG_BASE,
     'abb_rws_bridge': RIG_BASE,
-    'soft_arm_twin': RIG_CORE | {'soft_arm_physics'},  # physics in view/ only, see below
+    'soft_arm_twin': RIG_CORE | {'softarm_cli', 'soft_arm_physics'},  # physics: view/ only
     'softarm_cli': RIG_CORE | {'pneumatic_driver'},
     'abb_rws_emulator': {'soft_arm_description'},
     'soft_arm_physics': {'soft_arm_description', 'soft_arm_kinematics'},

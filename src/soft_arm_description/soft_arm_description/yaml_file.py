@@ -15,7 +15,7 @@ MAX_BYTES = 1_000_000
 MAX_DEPTH = 50
 MAX_VALUES = 50_000
 LARGEST_INTEGER = 2**63 - 1
-_SHOWN, _SHOWN_PATH = 60, 200  # characters of a value and of a path that a message repeats
+_SHOWN, _SHOWN_PATH = 60, 100  # characters of a value and of a path that a message repeats
 _Model = TypeVar('_Model', bound=BaseModel)
 
 

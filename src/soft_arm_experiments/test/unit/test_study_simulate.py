@@ -57,8 +57,8 @@ def test_a_formula_of_time_with_a_varied_parameter_moves_the_robot():
 
 def test_a_model_that_cannot_be_built_is_a_failed_row_with_its_reason():
     done = rows(
-        simulation={'duration_s': 0.02, 'time_step_s': 0.01},
-        vary={'grid': {'robot.segments.*.damping_time_s': [0.02, 0.0]}},
+        simulation={'duration_s': 0.02},
+        vary={'grid': {'robot.segments.*.contact_time_s': [0.02, 0.003]}},
     )
     assert done[0].error is None and 'time step' in done[1].error
 
