@@ -62,6 +62,7 @@ class TwinGraph:
             signal_handler_options=SignalHandlerOptions.NO,
         )
         self._executor = SingleThreadedExecutor(context=self._context)
+        self._nodes: list[Node] = []
         self._joints, self._pressures = {}, {}
         for at, robot in self._robots.items():
             self._add_robot(at, robot)
@@ -72,8 +73,11 @@ class TwinGraph:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._context.try_shutdown()
+        self._executor.shutdown()
         self._thread.join()
+        for node in self._nodes:
+            node.destroy_node()
+        self._context.try_shutdown()
 
     def _spin(self) -> None:
         try:
@@ -84,6 +88,7 @@ class TwinGraph:
     def _node(self, name: str, namespace: str = '') -> Node:
         node = Node(name, namespace=namespace, context=self._context, use_global_arguments=False)
         self._executor.add_node(node)
+        self._nodes.append(node)
         return node
 
     def _add_robot(self, at: str, robot: Robot) -> None:

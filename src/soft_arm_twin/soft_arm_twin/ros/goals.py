@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from rclpy.action.client import ActionClient
-
 from soft_arm_twin.ros.live_graph import LiveGraph
 from soft_arm_twin.source import Answer
 
@@ -21,7 +19,7 @@ class Goals:
 
     def __init__(self, graph: LiveGraph, kind: Any, name: str):
         self._graph, self.kind, self._name = graph, kind, name
-        self._client = ActionClient(graph.node, kind, name)
+        self._client = graph.action_client(kind, name)
         self._handle: Any = None
 
     @property

@@ -56,6 +56,10 @@ class Rig(SpinningNode):
         self.create_timer(PERIOD_S, self._tell)
         self.spin()
 
+    def close(self):
+        self._server.destroy()  # else it keeps the node in the graph
+        super().close()
+
     def _tell(self):
         if not self.talks:
             return
