@@ -77,7 +77,7 @@ class CommandLine(argparse.ArgumentParser):
         try:
             return act(options)
         except expected as error:
-            return refuse(self.prog, error)
+            return refuse(self.prog, str(error) or type(error).__name__)
         except BrokenPipeError:
             raise  # for the door
         except OSError as error:
