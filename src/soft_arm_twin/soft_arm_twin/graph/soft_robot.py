@@ -33,7 +33,6 @@ class SoftRobot:
         joints: Values of the joints of its URDF [rad, m], (n,); None before the first.
         preview: Joints of a shape that is proposed, (n,); None: no shape.
         vision: Tip as the camera sees it, in the base frame: pose (4, 4), covariance (3, 3) [m^2].
-        truth_m: Tip as the simulation knows it in the world [m], (3,).
         target_m: Target of the controller in the base frame [m], (3,).
         pressures_pa, commands_pa: Measured and commanded pressures [Pa] by chamber.
         commander, command_heard_s: Who commanded last, and when [s], monotonic.
@@ -53,7 +52,6 @@ class SoftRobot:
         self.joints: np.ndarray | None = None
         self.preview: np.ndarray | None = None
         self.vision: tuple[np.ndarray, np.ndarray] | None = None
-        self.truth_m: np.ndarray | None = None
         self.target_m: np.ndarray | None = None
         self.pressures_pa: dict[str, float] = {}
         self.commands_pa: dict[str, float] = {}
@@ -88,11 +86,6 @@ class SoftRobot:
                 Topic(
                     f'{at}/target', 'visualization_msgs/msg/Marker', self._take_target, 'latched'
                 ),
-                Topic(
-                    f'{at}/virtual_rig/debug/tip_truth',
-                    'geometry_msgs/msg/PoseStamped',
-                    self._take_truth,
-                ),
             ]
         return tuple(found)
 
@@ -126,12 +119,6 @@ class SoftRobot:
     def _take_target(self, message: Any, _now_s: float) -> None:
         p = message.pose.position
         self.target_m = np.array([p.x, p.y, p.z])
-
-    def _take_truth(self, message: Any, _now_s: float) -> None:
-        T = pose_matrix(message.pose.position, message.pose.orientation)
-        base = self._frames.pose(message.header.frame_id)
-        if T is not None:
-            self.truth_m = (T if base is None else base @ T)[:3, 3]
 
     def base_pose(self) -> np.ndarray:
         """Return the pose of its base in the world, (4, 4); by its file before any is told."""
