@@ -29,6 +29,7 @@ TARGET_LIMIT = 10_000
 PRESSURE_LIMIT, PRESSURE_LIMIT_MS = 10_500, 15
 SUPPLY_MIN, SUPPLY_MIN_MS = 12_000, 100
 TICK_BUDGET_MS = 20
+FUNCTIONS = 3, 4, 6, 16, 23  # Modbus function codes that it answers
 _UINT16 = 0xFFFF
 
 _ALLOWED = {
@@ -257,6 +258,35 @@ class BoardLogic:
         self.mode = mode
 
 
+class BoardLoop:
+    """The loop of the board: `BoardLogic` between its registers and a plant.
+
+    Args:
+        plant: What the board drives and measures.
+        supply_pa: Supply pressure that the board measures [Pa] gauge.
+        channels: Number of its channels, 6 to 14.
+    """
+
+    def __init__(self, plant: Plant, supply_pa: float = 200e3, channels: int = LEAST_CHANNELS):
+        self._plant, self.logic, self._supply_pa = plant, BoardLogic(channels), supply_pa
+        self._rest_s = 0.0
+
+    def tick(self, dt_s: float) -> None:
+        """Run one pass of the board's loop: read the sensors, run the logic, set the valves."""
+        self._rest_s += dt_s
+        dt_ms = int(self._rest_s * 1e3 + 1e-6)
+        self._rest_s -= dt_ms * 1e-3
+        counts = np.clip(
+            np.rint(np.asarray(self._plant.sensor_pressures_pa()) / PA_PER_COUNT), -0x8000, 0x7FFF
+        )
+        self.logic.tick(dt_ms, [int(c) for c in counts], int(self._supply_pa / PA_PER_COUNT))
+        self._plant.set_valve_targets_pa(np.array(self.logic.drives_pa, dtype=float))
+
+    def power_off(self) -> None:
+        """Cut the power of the valves, which vents them."""
+        self._plant.set_valve_targets_pa(np.zeros(self.logic.channels))
+
+
 class ValveBoard(ModbusDevice):
     """The board on a TCP port, with its valves and sensors connected to a plant.
 
@@ -278,9 +308,9 @@ class ValveBoard(ModbusDevice):
         supply_pa: float = 200e3,
         channels: int = LEAST_CHANNELS,
     ):
-        self.plant, self.logic, self.supply_pa = plant, BoardLogic(channels), supply_pa
-        self._rest_s = 0.0
-        super().__init__('valve_board', self.logic, (3, 4, 6, 16, 23), host, port, tick_period_s)
+        self.board = BoardLoop(plant, supply_pa, channels)
+        self.plant, self.logic = plant, self.board.logic
+        super().__init__('valve_board', self.logic, FUNCTIONS, host, port, tick_period_s)
 
     @property
     def released(self) -> bool:
@@ -288,16 +318,9 @@ class ValveBoard(ModbusDevice):
         return not self.logic.held
 
     def tick(self, dt_s: float) -> None:
-        """Run one pass of the board's loop: read the sensors, run the logic, set the valves."""
-        self._rest_s += dt_s
-        dt_ms = int(self._rest_s * 1e3)
-        self._rest_s -= dt_ms * 1e-3
-        counts = np.clip(
-            np.rint(np.asarray(self.plant.sensor_pressures_pa()) / PA_PER_COUNT), -0x8000, 0x7FFF
-        )
-        self.logic.tick(dt_ms, [int(c) for c in counts], int(self.supply_pa / PA_PER_COUNT))
-        self.plant.set_valve_targets_pa(np.array(self.logic.drives_pa, dtype=float))
+        """Run one pass of the board's loop."""
+        self.board.tick(dt_s)
 
     def power_off(self) -> None:
         """Cut the power of the valves, which vents them."""
-        self.plant.set_valve_targets_pa(np.zeros(self.logic.channels))
+        self.board.power_off()
