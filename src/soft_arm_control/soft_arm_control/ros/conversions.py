@@ -11,6 +11,7 @@ from visualization_msgs.msg import Marker
 
 from soft_arm_control.errors import MessageError
 from soft_arm_control.outcome import Outcome
+from soft_arm_control.ring_covariance import position_covariance
 from soft_arm_control.tip.controller import Status
 from soft_arm_description.robot import Robot
 from soft_arm_msgs.action import FollowPath, MoveTip
@@ -37,7 +38,6 @@ IMPOSSIBLE_PA = 50.0e3  # a pressure further outside the limits means a broken s
 TARGET_LINE_M = 0.003  # width of the marker's lines
 TARGET_REACH_M = 0.05  # half length of the marker's lines if the robot has no ring
 TARGET_BEYOND_RING = 1.5  # half length of the marker's lines, in sizes of the ring
-LEAST_COVARIANCE_M2 = (1.0e-4) ** 2  # added on each axis: no depth camera is better than 0.1 mm
 
 
 def stamp_s(stamp) -> float:
@@ -124,10 +124,7 @@ def ring_from_msg(message: PoseWithCovarianceStamped, frame: str) -> tuple[np.nd
         raise MessageError('its pose or covariance is not finite')
     if abs(np.linalg.norm(q_xyzw) - 1.0) > 0.01:
         raise MessageError(f'its orientation {q_xyzw.tolist()} is no unit quaternion')
-    covariance_m2 = 0.5 * (covariance[:3, :3] + covariance[:3, :3].T)
-    if np.linalg.eigvalsh(covariance_m2)[0] < -LEAST_COVARIANCE_M2:
-        raise MessageError('its covariance of the position is not positive semidefinite')
-    return point_m, covariance_m2 + LEAST_COVARIANCE_M2 * np.eye(3)
+    return point_m, position_covariance(covariance)
 
 
 def point_from_msg(point: Point) -> np.ndarray:

@@ -19,6 +19,7 @@ from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.arc_prior import expected_axis
 from soft_arm_vision.ring.detector import RingDetector, draw_overlay
+from soft_arm_vision.ring.pose_in_base import pose_in_base
 from soft_arm_vision.ros import conversions
 from soft_arm_vision.ros.camera_frame import CameraFrame
 from soft_arm_vision.ros.detector_node import DetectorNode
@@ -120,7 +121,7 @@ class RingDetectorNode(DetectorNode):
             self._publish(colour_message.header.stamp, detection.fit)
 
     def _publish(self, stamp, fit) -> None:
-        T_base_tip, covariance = conversions.pose_in_base(fit, self._mounting)
+        T_base_tip, covariance = pose_in_base(fit, self._mounting)
         transform = conversions.transform_message(
             stamp, self._base_frame, self._tip_frame, T_base_tip
         )
