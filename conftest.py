@@ -3,9 +3,8 @@
 Each test file has a ROS domain of its own, so that nodes of different files, and of other test runs
 on this machine, do not meet.
 
-Real-time tests (`component/`, `system/`, and files marked `real_time`) talk to processes and
-devices that vent, time out or latch when the machine stalls, as they should. A failure of such a
-test may be the machine's, so it gets two more attempts, each with new processes.
+No test is run again, and none may fail because the machine is busy. Files marked `steady_clock`
+hold both ends of a link with watchdogs in one process; its clock does not count stalls.
 """
 
 import fcntl
@@ -16,13 +15,14 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from steady_clock import SteadyClock
+
 hypothesis.settings.register_profile(
     'any_machine', deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 # How long an example takes says nothing about the code on a machine that stalls.
 hypothesis.settings.load_profile('any_machine')
 
-REAL_TIME_FOLDERS, RERUNS = {'component', 'system'}, 2
 _DOMAINS = range(1, 100)  # above 101 the ports run into the ephemeral ones of Linux
 
 
@@ -56,18 +56,11 @@ def ros_domain():
         os.environ['ROS_DOMAIN_ID'] = before
 
 
-def pytest_collection_modifyitems(items):
-    """Give tests in real time more attempts."""
-    for item in items:
-        if REAL_TIME_FOLDERS.intersection(item.path.parts) or item.get_closest_marker('real_time'):
-            item.add_marker(pytest.mark.flaky(reruns=RERUNS))
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item):
-    """End the fixtures that a file's tests share before another attempt: they may have latched."""
-    if getattr(item, 'execution_count', 1) > 1:
-        for name in reversed(item.fixturenames):
-            for definition in item._fixtureinfo.name2fixturedefs.get(name, ()):
-                if definition.scope == 'module':
-                    definition.finish(item._request)
+@pytest.fixture(scope='module', autouse=True)
+def steady_time(request):
+    """Time of a file marked `steady_clock`: a stall of this process does not count."""
+    if request.node.get_closest_marker('steady_clock') is None:
+        yield
+    else:
+        with SteadyClock():
+            yield

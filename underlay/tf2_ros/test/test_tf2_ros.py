@@ -134,7 +134,6 @@ def test_empty_frame_names_are_refused(buffer):
         buffer.lookup_transform('base', '', LATEST)
 
 
-@pytest.mark.real_time
 def test_waiting_ends_when_the_transform_arrives():
     buffer = Buffer()
     timer = threading.Timer(
@@ -176,7 +175,6 @@ def test_interpolation_is_symmetric_and_meets_its_ends(a, b):
     assert_same(interpolate(a, b, 0.3), interpolate(b, a, 0.7))
 
 
-@pytest.mark.real_time
 def test_over_the_graph_with_a_late_listener():
     rclpy.init()
     try:

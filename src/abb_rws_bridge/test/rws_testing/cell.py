@@ -1,6 +1,7 @@
 """A controller of the emulator and a client of ours, in one event loop."""
 
 import asyncio
+import time
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -20,7 +21,8 @@ FAST = {'interval_s': 0.0, 'timeout_s': 0.8}
 @asynccontextmanager
 async def emulator(generation: int = 1, **options):
     async with Emulator(
-        Options({USER.user: USER.password}, generation=generation, **options)
+        Options({USER.user: USER.password}, generation=generation, **options),
+        clock=time.monotonic,
     ) as running:
         yield running
 

@@ -13,8 +13,6 @@ import pytest
 
 from rws_testing import cable
 
-pytestmark = pytest.mark.real_time
-
 ISOLATED = ['unshare', '--user', '--map-root-user', '--net']
 
 

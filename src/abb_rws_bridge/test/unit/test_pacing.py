@@ -9,7 +9,7 @@ from abb_rws_bridge import errors
 from abb_rws_bridge.pacing import Pacer
 from rws_testing.cell import cell, until
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.steady_clock
 
 
 def test_two_hundred_queued_requests_keep_their_distance_and_a_stop_goes_before_them():

@@ -11,7 +11,7 @@ from abb_rws_bridge import errors
 from abb_rws_bridge.remote_privilege import remote_privilege
 from rws_testing.cell import cell, client, until
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.steady_clock
 
 ALL = pytest.mark.parametrize('generation', [1, 2])
 SYMBOL = 'T_ROB1/Module1/test_var_num'

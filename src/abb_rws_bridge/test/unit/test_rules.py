@@ -12,7 +12,7 @@ from abb_rws_bridge import errors
 from abb_rws_bridge.sequence import MoveFailed, move_to
 from rws_testing.cell import cell, client, until, watched
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.steady_clock
 
 ALL = pytest.mark.parametrize('generation', [1, 2])
 TARGET_RAD = np.deg2rad([20.0, 10.0, -10.0, 5.0, 45.0, 90.0])

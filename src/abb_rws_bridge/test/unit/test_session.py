@@ -14,7 +14,7 @@ from abb_rws_bridge.monitor import BUSY, UP
 from abb_rws_bridge.session import Endpoint
 from rws_testing.cell import USER, cell, client, emulator, until, watched
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.steady_clock
 
 ALL = pytest.mark.parametrize('generation', [1, 2])
 

@@ -9,7 +9,7 @@ from abb_rws_bridge.monitor import UP
 from abb_rws_bridge.subscription import HIGH, LOW, Subscription, events_of
 from rws_testing.cell import cell, until, watched
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.steady_clock
 
 ALL = pytest.mark.parametrize('generation', [1, 2])
 PING_S = 0.4

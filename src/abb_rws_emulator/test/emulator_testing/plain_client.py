@@ -6,6 +6,7 @@ It sends requests with credentials and returns the responses as they are.
 import asyncio
 import json
 import re
+import time
 
 import aiohttp
 from yarl import URL
@@ -70,7 +71,7 @@ def authorization(method: str, target: str, nonce: str, count: int = 1) -> str:
 def serve(work, generation: int = 1, keep_cookies: bool = True, **options):
     async def run():
         async with Emulator(
-            Options({USER: PASSWORD}, generation=generation, **options)
+            Options({USER: PASSWORD}, generation=generation, **options), clock=time.monotonic
         ) as emulator:
             jar = aiohttp.CookieJar(unsafe=True) if keep_cookies else aiohttp.DummyCookieJar()
             auth = (

@@ -15,8 +15,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.real_time
-
 sys.path.append(str(Path(sys.prefix) / 'clients'))  # where `make clients` and CI put them
 
 rws = pytest.importorskip(

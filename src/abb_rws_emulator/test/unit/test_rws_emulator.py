@@ -17,7 +17,7 @@ from abb_rws_emulator.http.sessions import Sessions
 from abb_rws_emulator.http.subscriptions import PERIOD_S
 from emulator_testing.plain_client import PASSWORD, START, USER, serve, until
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.steady_clock
 
 
 def test_challenge_cookies_and_exact_content_types():

@@ -14,7 +14,7 @@ from abb_rws_emulator.http import server
 from abb_rws_emulator.http.routing import ROUTES
 from emulator_testing.plain_client import FORM, START, PlainClient, refusal_code, serve, until
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.steady_clock
 
 SIGNAL = {'resources': '1', '1': '/rw/iosystem/signals/DO_01;state', '1-p': '2'}
 

@@ -14,7 +14,7 @@ from abb_rws_emulator.http.connections import MOST_CONNECTIONS
 from emulator_testing.plain_client import FORM, PlainClient, authorization, nonce_of, serve, until
 from emulator_testing.stall_meter import StallMeter
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.steady_clock
 
 LONGEST_STALL_S = 0.2
 

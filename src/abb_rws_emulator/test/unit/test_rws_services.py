@@ -15,7 +15,7 @@ from abb_rws_emulator.controller.program_memory import ProgramMemory
 from abb_rws_emulator.refusals import Refused
 from emulator_testing.plain_client import START, serve
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.steady_clock
 
 MODULE = """MODULE Extra
   PERS num counter:=4;

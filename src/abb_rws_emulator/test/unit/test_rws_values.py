@@ -8,7 +8,7 @@ from abb_rws_emulator.controller.rapid_literals import InvalidLiteral, parse, sh
 from abb_rws_emulator.controller.symbol_pattern import InvalidPattern, SymbolPattern
 from emulator_testing.plain_client import refusal_code, serve
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.steady_clock
 
 
 # values

@@ -14,7 +14,7 @@ from pneumatic_driver.register_map import load_map
 from ..boards import Host, KeepAlive, wait_for
 from ..conftest import RtuBoard, device_of
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.steady_clock
 
 TARGETS = [10_000.0, -20_000.0, 30_000.0, -96_000.0, 96_000.0, 10.0]
 

@@ -22,7 +22,7 @@ from soft_arm_sim.devices.modbus_server import RELEASE_S
 from ..boards import KeepAlive, wait_for
 from ..conftest import device_of
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.steady_clock
 
 
 def moving(recorder, rig):

@@ -19,7 +19,7 @@ from pneumatic_driver.errors import CommandError, PneumaticDriverError
 from ..boards import carries_heartbeat, wait_for
 from ..conftest import RtuBoard
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.steady_clock
 
 FAULTY_S = float(os.environ.get('SOFT_ARM_FAULTY_S', 2.0))
 MEMORY_DRIFT_MIB = 20.0  # what imports and caches of the first requests take

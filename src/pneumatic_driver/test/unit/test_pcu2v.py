@@ -19,7 +19,7 @@ from soft_arm_sim.devices.modbus_server import DeviceThread, ModbusDevice
 from ..boards import wait_for
 from ..conftest import device_of
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.steady_clock
 
 
 async def enabled(rig, link=None) -> Pcu2v:

@@ -17,7 +17,7 @@ import pytest
 
 from ..boards import carries_heartbeat, wait_for
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.steady_clock
 
 ROOT = Path(__file__).resolve().parents[4]
 # From requirements/pymodbus_oldest.txt, by requirements/setup.sh.

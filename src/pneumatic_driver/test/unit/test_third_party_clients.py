@@ -15,7 +15,7 @@ from pneumatic_driver.errors import RefusedError
 from ..boards import Host, wait_for
 from ..conftest import RtuBoard
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.steady_clock
 
 PRESSURE, RUN = 0, 2
 

@@ -10,7 +10,7 @@ from soft_arm_experiments.cell import gripper_figures, gripper_soak
 from soft_arm_experiments.cell.tcp_relay import TcpRelay
 from soft_arm_experiments.cli import bench_cell as bench_cell_command
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.steady_clock
 
 GOOD = {
     'vent_after_comm_loss_s': 0.42,

@@ -1,6 +1,7 @@
 """The emulated ABB controller and its client under random faults, for a short time."""
 
 import asyncio
+import time
 
 import pytest
 
@@ -13,7 +14,7 @@ from abb_rws_emulator.http.server import Emulator, Options
 from soft_arm_experiments.cell.rws_figures import figures
 from soft_arm_experiments.cell.rws_soak import soak
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.steady_clock
 USER = Credentials('operator', 'secret')
 
 
@@ -23,7 +24,7 @@ def test_no_session_is_left_behind_and_the_monitored_state_is_that_of_the_contro
 ):
     async def run():
         options = Options({USER.user: USER.password}, generation=generation)
-        async with Emulator(options) as emulator:
+        async with Emulator(options, clock=time.monotonic) as emulator:
             endpoint = Endpoint('127.0.0.1', emulator.port, interval_s=0.01, timeout_s=0.3)
             controller = Controller(endpoint, USER, dialect)
             await controller.__aenter__()

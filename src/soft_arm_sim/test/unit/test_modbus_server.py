@@ -13,7 +13,7 @@ from soft_arm_sim.devices.pcu2v import Pcu2vLogic
 from soft_arm_sim.devices.valve_board import BoardLogic
 from soft_arm_sim.errors import SimulationError
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.steady_clock
 
 FUNCTIONS = {'board': (3, 4, 6, 16, 23), 'gripper': (3, 4, 6, 16)}
 

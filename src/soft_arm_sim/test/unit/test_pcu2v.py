@@ -18,7 +18,7 @@ from soft_arm_sim.cli import pcu2v as command
 from soft_arm_sim.devices.modbus_server import DeviceThread, PortInUseError
 from soft_arm_sim.devices.pcu2v import WATCHDOG_MS, Pcu2v, Pcu2vLogic
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.steady_clock
 
 BOOT = [0, 0, 0, 0, 0]
 

@@ -10,7 +10,7 @@ from soft_arm_sim.devices.valve_board import ValveBoard
 from soft_arm_sim.errors import SimulationError
 from soft_arm_sim.running_plant import RunningPlant
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.steady_clock
 
 VALVE = load_pneumatics('two_module_arm').valve
 IDEAL = Pneumatics(valve=VALVE.model_copy(update={'gain_std': 0.0, 'offset_std_pa': 0.0}))

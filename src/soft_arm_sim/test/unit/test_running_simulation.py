@@ -12,7 +12,7 @@ from soft_arm_sim.errors import SimulationError
 from soft_arm_sim.running_simulation import RunningSimulation
 from soft_arm_sim.simulated_frames import SimulatedFrames
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.steady_clock
 
 SQUID = load_assembly('squid')
 

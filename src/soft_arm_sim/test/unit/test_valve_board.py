@@ -17,7 +17,7 @@ from soft_arm_sim.devices.valve_board import (
     ValveBoard,
 )
 
-pytestmark = pytest.mark.real_time
+pytestmark = pytest.mark.steady_clock
 
 FAULT_WATCHDOG, FAULT_FOREIGN_MASTER, MAP_ID = 1 << 12, 1 << 14, 0x5B06  # of six channels
 SUPPLY = 20_000

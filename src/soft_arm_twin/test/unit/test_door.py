@@ -15,7 +15,6 @@ from soft_arm_twin.server.door import token_for
 from soft_arm_twin.server.serve import serve, serving
 from twin_testing.waving_tube import WavingTube
 
-pytestmark = pytest.mark.real_time
 TOKEN = 'a-token-that-was-printed'
 
 

@@ -15,7 +15,6 @@ from soft_arm_twin.server.serve import serving
 from soft_arm_twin.source import Answer, Cloud
 from twin_testing.waving_tube import WavingTube
 
-pytestmark = pytest.mark.real_time
 POLICY, TOO_BIG = 1008, 1009
 
 

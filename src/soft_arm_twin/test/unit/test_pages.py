@@ -17,8 +17,6 @@ from soft_arm_twin.server.serve import serve, serving
 from soft_arm_twin.source import Answer, Snapshot
 from twin_testing.waving_tube import WavingTube
 
-pytestmark = pytest.mark.real_time
-
 
 def with_page(tell, source=None, **options):
     """Result of `tell(page, url)` with one page open on a source."""

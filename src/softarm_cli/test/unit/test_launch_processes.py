@@ -7,8 +7,6 @@ import time
 
 import pytest
 
-pytestmark = pytest.mark.real_time
-
 DEADLINE_S = 60.0
 
 

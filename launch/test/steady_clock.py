@@ -1,0 +1,75 @@
+"""A clock for tests of drivers and emulated devices in one process: it does not count stalls.
+
+Watchdogs and time-outs are what those tests are about, so time must pass; but a process that waits
+for its turn on a busy machine would trip them. `SteadyClock` stands in for `time.monotonic`, and so
+for the clock of asyncio, too. It moves on in small steps, each only after every event loop of the
+process has turned, so no side of a link is ever late by more than a step, however long the
+machine takes.
+"""
+
+import asyncio
+import threading
+import time
+import weakref
+
+LONGEST_STEP_S = 0.01
+_PERIOD_S = 0.004
+# A loop that is blocked for longer than this waits for the clock itself; then time moves on.
+_PATIENCE_S = 2.0
+
+_monotonic = time.monotonic
+
+
+class SteadyClock:
+    """Call it for the time [s], as `time.monotonic`; use it as a context to install it."""
+
+    def __init__(self):
+        self._step = _monotonic(), _monotonic()  # this clock's and the machine's at the last step
+        self._loops: weakref.WeakSet[asyncio.AbstractEventLoop] = weakref.WeakSet()
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._run, name='steady_clock', daemon=True)
+
+    def __call__(self) -> float:
+        """Return the time [s]."""
+        now_s, machine_s = self._step
+        return now_s + min(_monotonic() - machine_s, LONGEST_STEP_S)
+
+    def __enter__(self):
+        clock, self._policy = self, asyncio.get_event_loop_policy()
+
+        class Policy(type(self._policy)):
+            def new_event_loop(self):
+                loop = super().new_event_loop()
+                clock._loops.add(loop)
+                return loop
+
+        asyncio.set_event_loop_policy(Policy())
+        time.monotonic = self
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error):
+        self._end.set()
+        self._thread.join()
+        time.monotonic = _monotonic
+        asyncio.set_event_loop_policy(self._policy)
+
+    def _run(self):
+        while not self._end.wait(_PERIOD_S):
+            for loop in list(self._loops):
+                self._await_turn(loop)
+            (now_s, before_s), machine_s = self._step, _monotonic()
+            self._step = now_s + min(machine_s - before_s, LONGEST_STEP_S), machine_s
+
+    def _await_turn(self, loop: asyncio.AbstractEventLoop):
+        turned = threading.Event()
+        try:
+            if not loop.is_running():
+                return
+            loop.call_soon_threadsafe(turned.set)
+        except RuntimeError:  # closed meanwhile
+            return
+        end_s = _monotonic() + _PATIENCE_S
+        while not turned.wait(0.05) and loop.is_running() and not self._end.is_set():
+            if _monotonic() > end_s:
+                return
