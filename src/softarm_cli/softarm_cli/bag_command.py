@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from soft_arm_description.command_line import (
     CommandLine,
@@ -19,9 +18,6 @@ from soft_arm_description.command_line import (
 )
 from softarm_cli.errors import BagError, GraphError
 from softarm_cli.graph.names import graph_name, topic_name
-
-if TYPE_CHECKING:
-    from softarm_cli.bags.file import Bag
 
 _EXAMPLES = """examples:
   softarm bag record -o out/monday --images        every topic and the cameras' images, until Ctrl-C
@@ -164,14 +160,14 @@ def _record(options: argparse.Namespace) -> int:
 def _play(options: argparse.Namespace) -> int:
     from tqdm import tqdm
 
-    from softarm_cli.bags.file import open_bag
+    from softarm_cli.bags.file import open_bag, warn_of_cut
     from softarm_cli.bags.replay import Replay
     from softarm_cli.ros.bag_player import play
 
     stop = _stop_on_signals()
     with open_bag(options.bag) as bag:
         total_s = round(bag.duration_s, 1)
-        _warn_of_cut(bag)
+        warn_of_cut(bag)
     replay = Replay(
         tuple(options.topics),
         options.commands,
@@ -201,16 +197,8 @@ def _say_left_out(left_out: dict[str, str]) -> None:
         )
 
 
-def _warn_of_cut(bag: 'Bag') -> None:
-    if bag.is_cut:
-        print(
-            f'softarm bag: the recorder of {bag.path} was killed: only what it had written is read',
-            file=sys.stderr,
-        )
-
-
 def _info(options: argparse.Namespace) -> int:
-    from softarm_cli.bags.file import open_bag
+    from softarm_cli.bags.file import open_bag, warn_of_cut
 
     with open_bag(options.bag) as bag:
         topics = {
@@ -222,7 +210,7 @@ def _info(options: argparse.Namespace) -> int:
             'is_cut': bag.is_cut,
             'topics': topics,
         }
-        _warn_of_cut(bag)
+        warn_of_cut(bag)
     if options.json:
         print(json.dumps(found))
         return 0
@@ -233,11 +221,11 @@ def _info(options: argparse.Namespace) -> int:
 
 
 def _plot(options: argparse.Namespace) -> int:
-    from softarm_cli.bags.file import open_bag
+    from softarm_cli.bags.file import open_bag, warn_of_cut
     from softarm_cli.bags.plot import draw, panels
 
     with open_bag(options.bag) as bag:
-        _warn_of_cut(bag)
+        warn_of_cut(bag)
         out = options.output or options.bag.resolve().with_name(f'{options.bag.resolve().name}.png')
         drawn = panels(bag, options.topics)
     draw(drawn, options.bag.resolve().name, out)

@@ -13,6 +13,8 @@ from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
 from soft_arm_experiments.vision.bag_evaluation import BagReport, draw_errors, evaluate
 from soft_arm_vision.errors import VisionError
+from softarm_cli.bags.file import open_bag, warn_of_cut
+from softarm_cli.errors import BagError
 
 
 def main(argv: list[str]) -> int:
@@ -39,7 +41,7 @@ def main(argv: list[str]) -> int:
         help='draw the error over time: .png, .pdf or .svg',
     )
     parser.add_json()
-    return parser.answer(argv, _evaluate, VisionError)
+    return parser.answer(argv, _evaluate, VisionError, BagError)
 
 
 def _evaluate(options: Namespace) -> int:
@@ -55,8 +57,12 @@ def _evaluate(options: Namespace) -> int:
     if segmenter.caution is not None:
         print(f'softarm vision: {segmenter.caution}', file=sys.stderr)
     detector = RingDetector(ring, segmenter)
-    with tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar:
-        report = evaluate(options.bag, detector, mounting.T_base_camera, bar.update)
+    with (
+        open_bag(options.bag) as bag,
+        tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,
+    ):
+        warn_of_cut(bag, 'softarm vision')
+        report = evaluate(bag, detector, mounting.T_base_camera, bar.update)
     if options.plot is not None:
         draw_errors(report, options.plot)
     if options.json:

@@ -8,6 +8,7 @@ from tqdm import tqdm
 from soft_arm_description.command_line import CommandLine, input_path, output_folder, positive_count
 from soft_arm_description.robot import load_robot
 from soft_arm_vision.errors import VisionError
+from softarm_cli.errors import BagError
 
 
 def main(argv: list[str]) -> int:
@@ -33,7 +34,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         '--every', type=positive_count, default=1, metavar='N', help='take every N-th frame'
     )
-    return parser.answer(argv, _extract, VisionError)
+    return parser.answer(argv, _extract, VisionError, BagError)
 
 
 def _extract(options: Namespace) -> int:
@@ -43,6 +44,7 @@ def _extract(options: Namespace) -> int:
     from soft_arm_vision.ring.detector import RingDetector
     from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
     from soft_arm_vision.segmentation.yolact_segmenter import RING_CLASS
+    from softarm_cli.bags.file import open_bag, warn_of_cut
 
     if (options.folder / coco.LABELS).exists():
         raise VisionError(
@@ -57,8 +59,12 @@ def _extract(options: Namespace) -> int:
         'robot': options.robot,
         'labels': options.labels,
     }
-    with tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar:
-        samples = bag_samples(options.bag, detector, options.every, bar.update)
+    with (
+        open_bag(options.bag) as bag,
+        tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,
+    ):
+        warn_of_cut(bag, 'softarm vision')
+        samples = bag_samples(bag, detector, options.every, bar.update)
         count = coco.write(options.folder, samples, (RING_CLASS,), info)
     print(
         f'{count} frames in {options.folder}; '

@@ -8,14 +8,19 @@ from time import perf_counter
 
 import numpy as np
 
+from soft_arm_experiments.bags.track import Track
 from soft_arm_experiments.vision.accuracy import pose_errors
-from soft_arm_experiments.vision.bag_frames import find_topics, read_frames, read_poses
+from soft_arm_experiments.vision.bag_frames import (
+    BagPoses,
+    find_topics,
+    read_frames,
+    read_poses,
+)
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.ring.arc_prior import expected_axis
 from soft_arm_vision.ring.detector import Detection, RingDetector
 from soft_arm_vision.ring.fit import RingFit
-
-TRUTH_GAP_NS = 50_000_000  # largest time between a frame and a true pose
+from softarm_cli.bags.file import Bag
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ class BagReport:
 
 
 def evaluate(
-    bag: Path,
+    bag: Bag,
     detector: RingDetector,
     T_base_camera: np.ndarray,
     report: Callable[[], None] = lambda: None,
@@ -53,28 +58,30 @@ def evaluate(
     """Run a detector on a bag's images; without images evaluate the recorded poses.
 
     Args:
-        bag: Folder of the bag.
+        bag: An open bag.
         detector: A new detector, so that the result depends on the bag alone.
         T_base_camera: Extrinsics, shape (4, 4); their error is part of the reported errors.
         report: Called after every frame.
 
     Raises:
-        VisionError: If the bag cannot be read, or holds neither images nor poses.
+        VisionError: If the bag holds neither images nor poses, or they cannot be used.
+        BagError: If the bag is damaged.
     """
     topics = find_topics(bag)
     begin = perf_counter()
     stamps_ns: list[int] = []
     detections: list[Detection] = []
-    truth_ns, T_base_ring, _ = read_poses(bag, topics.truth)
-    if topics.colour is None and topics.ring_pose is None:
+    truth = read_poses(bag, topics.truth)
+    if topics.camera is None and topics.ring_pose is None:
         raise VisionError(
-            f'bag {bag} holds neither images nor ring_pose: record again with softarm bag '
+            f'bag {bag.path} holds neither images nor ring_pose: record again with softarm bag '
             'record --images -o FOLDER'
         )
-    if topics.colour is not None:
+    taken = {'truth': topics.truth}
+    if topics.camera is not None:
         T_detected_base = np.linalg.inv(T_base_camera)
-        roles: tuple[str, ...] = ('colour', 'depth', 'info', 'truth')
-        for frame in read_frames(bag):
+        taken = vars(topics.camera) | taken
+        for frame in read_frames(bag, topics.camera):
             stamps_ns.append(frame.stamp_ns)
             detections.append(
                 detector.detect(
@@ -86,29 +93,31 @@ def evaluate(
             )
             report()
     else:
-        T_detected_base, roles = np.eye(4), ('ring_pose', 'truth')
-        for stamp_ns, T, covariance in zip(*read_poses(bag, topics.ring_pose), strict=True):
+        T_detected_base, taken = np.eye(4), {'ring_pose': topics.ring_pose} | taken
+        poses = read_poses(bag, topics.ring_pose)
+        for stamp_ns, T, covariance in zip(
+            poses.stamps_ns, poses.T, poses.covariances, strict=True
+        ):
             stamps_ns.append(int(stamp_ns))
             detections.append(Detection(RingFit(T[:3, 3], T[:3, 2], covariance, 1.0, 0.0), None))
             report()
     computed_s = perf_counter() - begin
     errors = None
     centre_errors_m = np.full(len(detections), np.nan)
-    if len(truth_ns) and stamps_ns:
-        known, truth = _truth_at(np.array(stamps_ns), truth_ns, T_base_ring)
-        truth = [T_detected_base @ T for T in truth]
-        errors = pose_errors([detections[i] for i in known], truth).summary()
-        for i, T in zip(known, truth, strict=True):
-            if detections[i].fit is not None:
-                centre_errors_m[i] = np.linalg.norm(detections[i].fit.centre - T[:3, 3])
+    if len(truth.stamps_ns) and stamps_ns:
+        known, T_truth = _truth_at(np.array(stamps_ns), truth)
+        T_truth = [T_detected_base @ T for T in T_truth]
+        errors = pose_errors([detections[i] for i in known], T_truth).summary()
+        for i, T in zip(known, T_truth, strict=True):
+            if (fit := detections[i].fit) is not None:
+                centre_errors_m[i] = np.linalg.norm(fit.centre - T[:3, 3])
     times_s = 1e-9 * (np.array(stamps_ns, float) - min(stamps_ns, default=0))
     reasons = Counter(_without_numbers(d.reason or '') for d in detections if d.fit is None)
-    taken = {role: getattr(topics, role) for role in roles if getattr(topics, role) is not None}
-    poses, recorded_s = sum(d.fit is not None for d in detections), float(times_s.max(initial=0.0))
+    found, recorded_s = sum(d.fit is not None for d in detections), float(times_s.max(initial=0.0))
     return BagReport(
-        taken,
+        {role: topic for role, topic in taken.items() if topic is not None},
         len(detections),
-        poses,
+        found,
         dict(reasons.most_common()),
         recorded_s,
         computed_s,
@@ -118,26 +127,19 @@ def evaluate(
     )
 
 
-def _truth_at(
-    stamps_ns: np.ndarray, truth_ns: np.ndarray, T_base_ring: np.ndarray
-) -> tuple[np.ndarray, list[np.ndarray]]:
+def _truth_at(stamps_ns: np.ndarray, truth: BagPoses) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return the indices of stamps with a true pose near enough in time, and the true poses.
 
     The position is interpolated; the axis is that of the nearest pose.
     """
-    order = np.argsort(truth_ns, kind='stable')
-    truth_ns, T_base_ring = truth_ns[order], T_base_ring[order]
-    nearest = np.abs(truth_ns[None] - stamps_ns[:, None]).argmin(axis=1)
-    known = np.flatnonzero(np.abs(truth_ns[nearest] - stamps_ns) < TRUTH_GAP_NS)
-    truth = []
+    inside, points_m = Track.of(truth.stamps_ns, truth.T[:, :3, 3]).at(stamps_ns)
+    known = np.flatnonzero(inside)
+    found = []
     for i in known:
-        T = T_base_ring[nearest[i]].copy()
-        T[:3, 3] = [
-            np.interp(stamps_ns[i] - truth_ns[0], truth_ns - truth_ns[0], T_base_ring[:, k, 3])
-            for k in range(3)
-        ]
-        truth.append(T)
-    return known, truth
+        T = truth.T[np.abs(truth.stamps_ns - stamps_ns[i]).argmin()].copy()
+        T[:3, 3] = points_m[i]
+        found.append(T)
+    return known, found
 
 
 def draw_errors(report: BagReport, path: Path) -> None:

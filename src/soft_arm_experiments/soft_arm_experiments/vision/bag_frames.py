@@ -1,18 +1,15 @@
-"""Read frames of a recorded bag (rosbag2, MCAP or SQLite) without ROS."""
+"""Read frames and poses of an open bag (rosbag2, MCAP or SQLite) without ROS."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rosbags.rosbag2 import Reader, ReaderError
-from rosbags.typesys import Stores, get_typestore
 from scipy.spatial.transform import Rotation
 
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
+from softarm_cli.bags.file import Bag
 
 _COLOUR = (
     'color/image_raw',
@@ -32,12 +29,26 @@ _LOOKED_BACK = 4  # unpaired images that are kept, waiting for their other half
 
 @dataclass(frozen=True, eq=False)
 class BagFrame:
-    """Colour and depth of one stamp [ns], and the newest intrinsics before them."""
+    """Colour and depth of one stamp [ns], and the newest intrinsics before them.
+
+    `recorded_ns` is when the later of both images was recorded [ns], `frame_id` their frame.
+    """
 
     stamp_ns: int
+    recorded_ns: int
+    frame_id: str
     rgb: np.ndarray
     depth: np.ndarray
     intrinsics: Intrinsics
+
+
+@dataclass(frozen=True)
+class CameraTopics:
+    """Full names of the topics of one camera: images with the same size, and camera info."""
+
+    colour: str
+    depth: str
+    info: str
 
 
 @dataclass(frozen=True)
@@ -45,45 +56,38 @@ class BagTopics:
     """Full names of the relevant topics in a bag; None if the bag has no such topic.
 
     Attributes:
-        colour, depth, info: Images of one camera with their camera info; all or none.
+        camera: Images of the first camera.
         ring_pose: Pose detected when the bag was recorded.
         truth: True pose of the ring.
     """
 
-    colour: str | None
-    depth: str | None
-    info: str | None
+    camera: CameraTopics | None
     ring_pose: str | None
     truth: str | None
 
 
-def find_topics(bag: Path) -> BagTopics:
-    """Return the relevant topics of a bag, by type and usual names, in any namespace.
+def find_topics(bag: Bag) -> BagTopics:
+    """Return the relevant topics of a bag, by type and usual names, in any namespace."""
 
-    Raises:
-        VisionError: If the bag cannot be read.
-    """
-    with _open(bag) as reader:
-        kinds = {c.topic: c.msgtype for c in reader.connections}
+    def first(kind: str, end: str) -> str | None:
+        return next(iter(topics_of(bag, kind, end)), None)
 
-    def ending(kind: str, end: str) -> str | None:
-        return next(
-            (
-                name
-                for name in sorted(kinds)
-                if kinds[name] == f'{kind}Stamped' and name.endswith(end)
-            ),
-            None,
-        )
-
-    colour, depth, info = next(_cameras(kinds), (None, None, None))
     return BagTopics(
-        colour,
-        depth,
-        info,
-        ending('geometry_msgs/msg/PoseWithCovariance', '/ring_pose'),
-        ending('geometry_msgs/msg/Pose', '/debug/tip_truth'),
+        next(iter(cameras(bag)), None),
+        first('geometry_msgs/msg/PoseWithCovarianceStamped', '/ring_pose'),
+        first('geometry_msgs/msg/PoseStamped', '/debug/tip_truth'),
     )
+
+
+def topics_of(bag: Bag, kind: str, end: str) -> list[str]:
+    """Return the full names of the topics of a type whose name ends so, in order."""
+    return [c.topic for c in bag.connections if c.msgtype == kind and c.topic.endswith(end)]
+
+
+def cameras(bag: Bag) -> list[CameraTopics]:
+    """Return the topics of each camera with colour, depth and camera info, the likeliest first."""
+    kinds = {c.topic: c.msgtype for c in bag.connections}
+    return [CameraTopics(*names) for names in _cameras(kinds)]
 
 
 def _cameras(kinds: dict[str, str]) -> Iterator[tuple[str, str, str]]:
@@ -104,26 +108,31 @@ def _cameras(kinds: dict[str, str]) -> Iterator[tuple[str, str, str]]:
                     yield name, depth, info
 
 
-def read_frames(bag: Path) -> Iterator[BagFrame]:
+def read_frames(bag: Bag, camera: CameraTopics | None = None) -> Iterator[BagFrame]:
     """Yield pairs of colour and aligned depth with the same stamp, in order.
 
+    Args:
+        bag: An open bag.
+        camera: Topics of the images; None: of the first camera.
+
     Raises:
-        VisionError: If the bag cannot be read or has no images.
+        VisionError: If the bag has no images, or they cannot be used.
+        BagError: If the bag is damaged.
     """
-    topics = find_topics(bag)
-    colour_topic, depth_topic, info_topic = topics.colour, topics.depth, topics.info
-    if colour_topic is None or depth_topic is None or info_topic is None:
+    camera = camera or find_topics(bag).camera
+    if camera is None:
         raise VisionError(
-            f'bag {bag} holds no colour with depth and camera_info: record again with '
+            f'bag {bag.path} holds no colour with depth and camera_info: record again with '
             'softarm bag record --images -o FOLDER'
         )
+    colour_topic, depth_topic = camera.colour, camera.depth
     waiting: dict[str, dict[int, Any]] = {colour_topic: {}, depth_topic: {}}
     intrinsics = None
-    for topic, message in _messages(bag, (colour_topic, depth_topic, info_topic)):
-        if topic == info_topic:
+    for topic, at_ns, message in messages(bag, (colour_topic, depth_topic, camera.info)):
+        if topic == camera.info:
             intrinsics = Intrinsics.of_camera_info(message)
             continue
-        stamp_ns = _stamp_ns(message)
+        stamp_ns = stamp_of(message)
         match = waiting[depth_topic if topic == colour_topic else colour_topic].pop(stamp_ns, None)
         if match is None:
             waiting[topic][stamp_ns] = message
@@ -131,49 +140,70 @@ def read_frames(bag: Path) -> Iterator[BagFrame]:
                 waiting[topic].pop(next(iter(waiting[topic])))
         elif intrinsics is not None:
             colour, depth = (message, match) if topic == colour_topic else (match, message)
-            yield BagFrame(stamp_ns, _picture(colour), _picture(depth), intrinsics)
+            frame = colour.header.frame_id
+            yield BagFrame(stamp_ns, at_ns, frame, _picture(colour), _picture(depth), intrinsics)
 
 
-def read_poses(bag: Path, topic: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return stamps [ns] (n,), poses (n, 4, 4) and covariances (n, 6, 6) of a topic.
+@dataclass(frozen=True)
+class BagPoses:
+    """Poses of one topic, in the order of the recording.
 
-    Missing covariances are 0; n is 0 without a topic.
+    Attributes:
+        stamps_ns, recorded_ns: Time of each pose, and of its recording [ns], shape (n,).
+        T: Poses, shape (n, 4, 4).
+        covariances: Shape (n, 6, 6), 0 where the message has none.
+        frame_id: Frame of the poses; empty if there are none.
     """
-    stamps, poses, covariances = [], [], []
-    for _, message in _messages(bag, () if topic is None else (topic,)):
+
+    stamps_ns: np.ndarray
+    recorded_ns: np.ndarray
+    T: np.ndarray
+    covariances: np.ndarray
+    frame_id: str
+
+
+def read_poses(bag: Bag, topic: str | None) -> BagPoses:
+    """Return the poses of a topic; none without a topic.
+
+    Raises:
+        VisionError: If the poses are in different frames.
+        BagError: If the bag is damaged.
+    """
+    stamps, recorded, poses, covariances = [], [], [], []
+    frames: set[str] = set()
+    for _, at_ns, message in messages(bag, () if topic is None else (topic,)):
         pose = getattr(message.pose, 'pose', message.pose)
         position, turn = pose.position, pose.orientation
         T = np.eye(4)
         T[:3, :3] = Rotation.from_quat([turn.x, turn.y, turn.z, turn.w]).as_matrix()
         T[:3, 3] = position.x, position.y, position.z
-        stamps.append(_stamp_ns(message))
+        stamps.append(stamp_of(message))
+        recorded.append(at_ns)
         poses.append(T)
         covariances.append(getattr(message.pose, 'covariance', np.zeros(36)))
-    return (
+        frames.add(message.header.frame_id)
+    if len(frames) > 1:
+        raise VisionError(
+            f'{topic} in {bag.path} is in the frames {", ".join(sorted(frames))}: record one'
+        )
+    return BagPoses(
         np.array(stamps, np.int64),
+        np.array(recorded, np.int64),
         np.array(poses).reshape(-1, 4, 4),
         np.array(covariances).reshape(-1, 6, 6),
+        next(iter(frames), ''),
     )
 
 
-@contextmanager
-def _open(bag: Path) -> Iterator[Reader]:
-    try:
-        with Reader(bag) as reader:
-            yield reader
-    except (ReaderError, OSError) as error:
-        raise VisionError(f'bag {bag} cannot be read: {error}') from error
+def messages(bag: Bag, topics: tuple[str, ...]) -> Iterator[tuple[str, int, Any]]:
+    """Yield topic, time of recording [ns] and message of all messages of some topics."""
+    wanted = [c for c in bag.connections if c.topic in topics]
+    for connection, at_ns, raw in bag.messages(wanted) if wanted else ():
+        yield connection.topic, at_ns, bag.decode(connection, raw)
 
 
-def _messages(bag: Path, topics: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    store = get_typestore(Stores.ROS2_JAZZY)
-    with _open(bag) as reader:
-        wanted = [c for c in reader.connections if c.topic in topics]
-        for connection, _, raw in reader.messages(connections=wanted) if wanted else ():
-            yield connection.topic, store.deserialize_cdr(raw, connection.msgtype)
-
-
-def _stamp_ns(message: Any) -> int:
+def stamp_of(message: Any) -> int:
+    """Return the stamp in a message's header [ns]."""
     return message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
 
 

@@ -1,7 +1,6 @@
 """Make labelled samples from a recorded bag, to train on your own camera, arm and light."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 
@@ -9,10 +8,11 @@ from soft_arm_experiments.vision import coco
 from soft_arm_experiments.vision.bag_frames import read_frames
 from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.ring.detector import RingDetector
+from softarm_cli.bags.file import Bag
 
 
 def bag_samples(
-    bag: Path,
+    bag: Bag,
     detector: RingDetector | None,
     every: int = 1,
     report: Callable[[], None] = lambda: None,
@@ -24,7 +24,7 @@ def bag_samples(
     missed must not be learnt as background.
 
     Args:
-        bag: Folder of the bag.
+        bag: An open bag.
         detector: Proposes masks of class 0. If None, all frames are yielded without masks, to be
             labelled by hand.
         every: Use every n-th frame; 1 uses all.

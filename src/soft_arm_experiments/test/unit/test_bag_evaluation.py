@@ -8,14 +8,16 @@ from rosbags.typesys import Stores, get_typestore
 
 from soft_arm_experiments.cli import vision_evaluate, vision_extract
 from soft_arm_experiments.vision.bag_frames import find_topics, read_frames, read_poses
+from softarm_cli.bags.file import open_bag
 
 BAG = Path(__file__).parents[1] / 'data' / 'virtual_rig_bag'
 
 
 def test_bag_is_read_whole():
-    frames = list(read_frames(BAG))
-    stamps_ns, T, _ = read_poses(BAG, find_topics(BAG).truth)
-    assert [f.stamp_ns for f in frames] == stamps_ns.tolist() and len(frames) == 6
+    with open_bag(BAG) as bag:
+        frames = list(read_frames(bag))
+        truth = read_poses(bag, find_topics(bag).truth)
+    assert [f.stamp_ns for f in frames] == truth.stamps_ns.tolist() and len(frames) == 6
     assert (
         frames[0].rgb.shape == (240, 320, 3)
         and frames[0].depth.shape == (240, 320)
@@ -23,7 +25,7 @@ def test_bag_is_read_whole():
     )
     assert 200 < np.median(frames[0].depth[frames[0].depth > 0]) < 2000
     assert frames[0].intrinsics.fx == pytest.approx(607.3 / 2)
-    np.testing.assert_allclose(T[:, 3], np.tile([0, 0, 0, 1], (6, 1)))
+    np.testing.assert_allclose(truth.T[:, 3], np.tile([0, 0, 0, 1], (6, 1)))
 
 
 def test_evaluation_finds_the_ring_and_is_the_same_again(capsys):
@@ -103,11 +105,11 @@ def test_topics_are_found_by_type_and_usual_names(tmp_path, names):
         ('/finger/color/image_raw', 'std_msgs/msg/String', b'', 10**9),
         ('/other/ring_pose', 'std_msgs/msg/String', b'', 10**9),
     )
-    found = find_topics(
-        written(tmp_path / 'bag', [*others, *renamed(dict(zip(olds, names, strict=True)))])
-    )
-    assert (found.colour, found.depth, found.info, found.truth, found.ring_pose) == (*names, None)
-    assert len(list(read_frames(tmp_path / 'bag'))) == 6
+    path = written(tmp_path / 'bag', [*others, *renamed(dict(zip(olds, names, strict=True)))])
+    with open_bag(path) as bag:
+        found = find_topics(bag)
+        assert len(list(read_frames(bag))) == 6
+    assert (*vars(found.camera).values(), found.truth, found.ring_pose) == (*names, None)
 
 
 def recorded(path, offset_m=(0.0, 0.0, 0.0), truth=True):

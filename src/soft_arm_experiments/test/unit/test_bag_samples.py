@@ -5,6 +5,7 @@ import numpy as np
 from soft_arm_experiments.cli import vision_extract
 from soft_arm_experiments.vision import coco
 from soft_arm_experiments.vision.bag_frames import read_frames
+from softarm_cli.bags.file import open_bag
 
 BAG = Path(__file__).parents[1] / 'data' / 'virtual_rig_bag'
 
@@ -12,7 +13,9 @@ BAG = Path(__file__).parents[1] / 'data' / 'virtual_rig_bag'
 def test_frames_of_a_bag_become_a_set_to_train_on(tmp_path, capsys):
     assert vision_extract.main([str(BAG), str(tmp_path / 'set'), '--every', '2']) == 0
     assert 'softarm train ring-segmenter --data' in capsys.readouterr().out
-    samples, frames = list(coco.read(tmp_path / 'set', ('ring',))), list(read_frames(BAG))[::2]
+    with open_bag(BAG) as bag:
+        frames = list(read_frames(bag))[::2]
+    samples = list(coco.read(tmp_path / 'set', ('ring',)))
     assert len(samples) == 3
     for sample, frame in zip(samples, frames, strict=True):
         np.testing.assert_array_equal(sample.rgb, frame.rgb)

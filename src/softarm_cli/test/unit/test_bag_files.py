@@ -2,9 +2,19 @@
 
 import re
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from rosbags.interfaces import (
+    Qos,
+    QosDurability,
+    QosHistory,
+    QosLiveliness,
+    QosReliability,
+    QosTime,
+)
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
@@ -99,10 +109,81 @@ def test_what_a_killed_recorder_left_is_read_up_to_the_cut(tmp_path, capsys):
     assert 'was killed' in capsys.readouterr().err
 
 
+def words_of(path, plugin, **qos):
+    """A whole bag of three words, as `ros2 bag` writes it."""
+    store = get_typestore(Stores.ROS2_JAZZY)
+    with Writer(path, version=9, storage_plugin=plugin) as writer:
+        link = writer.add_connection('/words', 'std_msgs/msg/String', typestore=store, **qos)
+        for number in range(3):
+            text = store.types['std_msgs/msg/String'](f'word {number}')
+            writer.write(link, 10**9 + number, store.serialize_cdr(text, link.msgtype))
+    return path
+
+
+def words_in(path):
+    with open_bag(path) as bag:
+        assert len(bag.connections) == 1
+        return bag.is_cut, [bag.decode(link, raw).data for link, _, raw in bag.messages()]
+
+
+WORDS = ['word 0', 'word 1', 'word 2']
+
+
+@pytest.mark.parametrize('plugin', StoragePlugin)
+def test_a_bag_is_read_whatever_qos_its_metadata_names(tmp_path, plugin):
+    """The files of `ros2 bag convert` and of older releases name another than metadata.yaml."""
+    path = words_of(tmp_path / 'bag', plugin, offered_qos_profiles=[QOS])
+    metadata = (path / 'metadata.yaml').read_text()
+    assert metadata.count('depth: 7') == 1
+    (path / 'metadata.yaml').write_text(metadata.replace('depth: 7', 'depth: 8'))
+    assert words_in(path) == (False, WORDS)
+
+
+QOS = Qos(
+    QosHistory.KEEP_LAST,
+    7,
+    QosReliability.RELIABLE,
+    QosDurability.VOLATILE,
+    QosTime(0, 0),
+    QosTime(0, 0),
+    QosLiveliness.AUTOMATIC,
+    QosTime(0, 0),
+    False,
+)
+
+
+@pytest.mark.parametrize('journal', ['wal', 'delete'])
+def test_what_a_killed_recorder_had_committed_to_sqlite_is_read(tmp_path, journal):
+    whole = words_of(tmp_path / 'whole', StoragePlugin.SQLITE3)
+    [file] = whole.glob('*.db3')
+    with closing(sqlite3.connect(file, isolation_level=None)) as database:
+        database.execute(f'PRAGMA journal_mode={journal}')
+        database.execute('PRAGMA wal_autocheckpoint=0')
+        more = 'INSERT INTO messages (topic_id, timestamp, data) SELECT topic_id, 2000000000, data '
+        more += 'FROM messages WHERE timestamp = 1000000000'
+        database.execute(more)
+        database.execute('BEGIN')
+        database.execute(more)  # never committed
+        shutil.copytree(whole, tmp_path / 'cut')  # as it stands when it is killed now
+        database.execute('ROLLBACK')
+    (tmp_path / 'cut' / 'metadata.yaml').unlink()
+    left = {path.name: path.read_bytes() for path in (tmp_path / 'cut').iterdir()}
+    assert words_in(tmp_path / 'cut') == (True, [*WORDS, 'word 0'])
+    assert left == {path.name: path.read_bytes() for path in (tmp_path / 'cut').iterdir()}
+
+
+def test_several_files_of_a_killed_recorder_are_one_bag(tmp_path):
+    for number in range(2):
+        [file] = words_of(tmp_path / f'{number}', StoragePlugin.MCAP).glob('*.mcap')
+        (tmp_path / 'bag').mkdir(exist_ok=True)
+        shutil.copyfile(file, tmp_path / 'bag' / f'bag_{number}.mcap')
+    assert words_in(tmp_path / 'bag') == (True, WORDS * 2)
+
+
 @pytest.mark.parametrize(
     'content, message',
     [
-        (None, 'neither metadata.yaml nor a .mcap file'),
+        (None, 'neither metadata.yaml nor a .mcap or .db3 file'),
         (b'', 'metadata'),
         (b'\xff\xfe\x00', 'cannot read the bag'),
         (b'[1, 2]', 'cannot read the bag'),
