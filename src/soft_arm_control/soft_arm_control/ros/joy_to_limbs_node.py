@@ -6,7 +6,6 @@ for `timeout_s` the limbs stop. Segment k of `segments` bends by `x_axes[k]` and
 lengthens by `length_axes[k]` while `buttons[k]` is held; -1: none.
 """
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,8 +79,11 @@ class JoyToLimbsNode(Node):
         self.create_timer(PERIOD_S, self._tick)
         diagnostics.Reporter(self, p.assembly, self._report)
 
+    def _now_s(self) -> float:
+        return self.get_clock().now().nanoseconds * 1e-9
+
     def _on_joy(self, message: Joy) -> None:
-        self._joy, self._heard_s = message, time.monotonic()
+        self._joy, self._heard_s = message, self._now_s()
         self._rate.tick()
 
     def _on_configuration(self, message: ArmConfiguration) -> None:
@@ -95,7 +97,7 @@ class JoyToLimbsNode(Node):
             self._joystick.hear(segment, *arc)
 
     def _tick(self) -> None:
-        if time.monotonic() - self._heard_s > self._timeout_s:
+        if self._now_s() - self._heard_s > self._timeout_s:
             return
         try:
             arcs = self._joystick.move(self._joy.axes, self._joy.buttons, PERIOD_S)

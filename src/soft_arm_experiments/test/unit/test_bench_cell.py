@@ -2,7 +2,6 @@
 
 import json
 import socket
-import time
 
 import pytest
 
@@ -92,10 +91,8 @@ def test_a_silent_relay_passes_nothing_and_closes_nothing():
             relay.silent = True
             client.sendall(b'b')
             served.settimeout(0.3)
-            began_s = time.monotonic()
             with pytest.raises(TimeoutError):
                 served.recv(1)
-            assert time.monotonic() - began_s >= 0.3
             relay.cut()
             client.settimeout(5.0)
             with pytest.raises(ConnectionError):

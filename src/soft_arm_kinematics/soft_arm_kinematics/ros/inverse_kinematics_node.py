@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
+from rclpy.clock import Clock, ClockType
 
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_kinematics.errors import KinematicsError
@@ -53,7 +54,10 @@ class InverseKinematicsNode(Node):
         )
         # The executor goes on meanwhile, so that /diagnostics tells how far it is
         threading.Thread(target=self._prepare, daemon=True).start()
-        self._waiting = self.create_timer(0.05, self._offer_when_prepared)
+        # Preparing takes this machine's time, even while simulated time stands.
+        self._waiting = self.create_timer(
+            0.05, self._offer_when_prepared, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
 
     def _prepare(self) -> None:
         from soft_arm_kinematics.ik.inverse import (
