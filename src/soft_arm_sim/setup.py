@@ -19,6 +19,7 @@ setup(
         'numpy',
         'opencv-python-headless',
         'pydantic>=2.9',
+        'pymodbus>=3.13',
         'scipy',
     ],
     zip_safe=True,
@@ -31,7 +32,6 @@ setup(
             'abb_rws_bridge',
             'soft_arm_node_kit',
             'hypothesis',
-            'pymodbus[serial]>=3.10',
             'pytest',
             'pyyaml',
         ]

@@ -1,13 +1,15 @@
 """Valve board: several channels with one set point each, and its own faults, key and watchdog."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from pneumatic_driver.device import Device, Exchange
+from pneumatic_driver.link_client import Client, Trace, client_for
 from pneumatic_driver.register import SI_PER_UNIT
-from pneumatic_driver.register_map import RegisterMap, State, Values
+from pneumatic_driver.register_map import Link, RegisterMap, State, Values
 
 _EXPLAINED = {
     'foreign_master': 'another Modbus client wrote to the board: find and stop it, then clear the '
@@ -37,9 +39,17 @@ class BoardExchange(Exchange):
 class Board(Device):
     """A valve board; see `Device`."""
 
-    def __init__(self, register_map: RegisterMap, accept_unverified_map: str = ''):
+    def __init__(
+        self,
+        register_map: RegisterMap,
+        accept_unverified_map: str = '',
+        clock: Callable[[], float] = time.monotonic,
+        new_client: Callable[[Link, Trace], Client] = client_for,
+    ):
         self._target = register_map.register('target')
-        super().__init__(register_map, accept_unverified_map, _READ, self._target.count)
+        super().__init__(
+            register_map, accept_unverified_map, _READ, self._target.count, clock, new_client
+        )
         self._uptime_s = 0.0
 
     def _rounded(self, targets_pa: np.ndarray) -> np.ndarray:
@@ -51,14 +61,14 @@ class Board(Device):
             values['target'] = (targets_pa / SI_PER_UNIT[self._target.unit]).tolist()
         if values or self._hold is not None:
             values.update(self._next_heartbeat())
-        started_s = time.monotonic()
+        started_s = self._clock()
         state, heartbeat = await self._write_and_read(values), self.map.heartbeat
         if values and heartbeat is not None and state[heartbeat.echo] != self._heartbeat:
             raise self._failed(
                 f'the answer is to an earlier request: heartbeat {state[heartbeat.echo]:g}, sent '
                 f'{self._heartbeat}'
             )
-        at_s = time.monotonic()
+        at_s = self._clock()
         return self._read_out(state, at_s, at_s - started_s, targets_pa)
 
     async def _write_and_read(self, values: Values) -> State:

@@ -9,13 +9,12 @@ import logging
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pymodbus.client import AsyncModbusSerialClient, AsyncModbusTcpClient
 from pymodbus.exceptions import ModbusException
 
 from pneumatic_driver.errors import (
@@ -27,8 +26,9 @@ from pneumatic_driver.errors import (
     RegisterMapError,
 )
 from pneumatic_driver.hold import Hold, name_text, name_words, own_name
+from pneumatic_driver.link_client import Client, Trace, client_for
 from pneumatic_driver.register import SI_PER_UNIT
-from pneumatic_driver.register_map import RegisterMap, State, Value, Values
+from pneumatic_driver.register_map import Link, RegisterMap, State, Value, Values
 from pneumatic_driver.sensor_check import SensorCheck
 
 _log = logging.getLogger(__name__)
@@ -57,7 +57,7 @@ class Exchange:
     """Result of one cycle; pressures are gauge.
 
     Attributes:
-        at_s: Time of the answer on the monotonic clock [s].
+        at_s: Time of the answer on the device's `clock` [s].
         round_trip_s: Time from request to answer [s].
         pressures_pa: Measured pressures, shape (channels,) [Pa].
         targets_pa: Written set points, rounded to the device's steps, shape (channels,) [Pa]; None
@@ -87,6 +87,9 @@ class Device(ABC):
             verified on the device.
         read: Registers that every cycle reads: the map must have them in its first poll.
         channels: Number of pressures that it measures and sets.
+        clock: Returns the time [s] on which answers and readings grow old; time-outs of the link
+            stay on the wall clock.
+        new_client: Returns the client of a link.
     """
 
     def __init__(
@@ -95,6 +98,8 @@ class Device(ABC):
         accept_unverified_map: str,
         read: Sequence[str],
         channels: int,
+        clock: Callable[[], float] = time.monotonic,
+        new_client: Callable[[Link, Trace], Client] = client_for,
     ):
         device, link = register_map.device, register_map.link
         poll = register_map.polls[0]
@@ -117,7 +122,8 @@ class Device(ABC):
         )
         self._sensors = SensorCheck(channels, valid_pa)
         self._found: dict[str, None] = {}  # faults latched by the driver, oldest first
-        self._client: AsyncModbusTcpClient | AsyncModbusSerialClient | None = None
+        self._clock, self._new_client = clock, new_client
+        self._client: Client | None = None
         self._heartbeat = 0
         self._hold: Hold | None = None  # while this host holds a device that has a session
         # the values written last, on which interlocks and shared words depend
@@ -128,7 +134,7 @@ class Device(ABC):
     @property
     def age_s(self) -> float | None:
         """Age of the last good answer [s]; None before the first on this connection."""
-        return None if self._last_good_s is None else time.monotonic() - self._last_good_s
+        return None if self._last_good_s is None else self._clock() - self._last_good_s
 
     @property
     def connected(self) -> bool:
@@ -226,22 +232,7 @@ class Device(ABC):
     async def _open(self) -> None:
         self.close()
         link = self.map.link
-        options: dict[str, Any] = {
-            'timeout': link.timeout_s,
-            'retries': 0,
-            'reconnect_delay': 0,
-            'trace_packet': self._record,
-        }
-        if link.kind == 'tcp':
-            self._client = AsyncModbusTcpClient(link.host, port=link.port, **options)
-        else:
-            self._client = AsyncModbusSerialClient(
-                link.device,
-                baudrate=link.baudrate,
-                parity=link.parity,
-                stopbits=link.stopbits,
-                **options,
-            )
+        self._client = self._new_client(link, self._record)
         if not await self._client.connect():
             self.close()
             raise NoConnectionError(
@@ -349,7 +340,7 @@ class Device(ABC):
                 raise
             self._hold, self.enabled = None, False
             raise await self._held() from error
-        self._last_good_s = time.monotonic()
+        self._last_good_s = self._clock()
         return exchange
 
     async def enable(self) -> None:

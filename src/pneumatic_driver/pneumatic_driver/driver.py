@@ -1,12 +1,10 @@
 """Exchanges set points and measurements with one device at a fixed rate, in its own thread.
 
-The device is driven only while armed and while commands come. It is vented when they stop, when the
-link is lost, when it reports a fault or disobeys, and when the driver closes. Link loss and faults
-disarm: nothing moves again before `arm`. Old set points are never replayed.
+What one cycle does is `pneumatic_driver.cycle`'s; here are its thread and its pace. The device is
+vented when the driver closes.
 """
 
 import asyncio
-import logging
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -15,55 +13,40 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pneumatic_driver.cycle import Cycle
 from pneumatic_driver.device import Device, Exchange
-from pneumatic_driver.errors import (
-    CommandError,
-    HeldError,
-    LinkError,
-    PneumaticDriverError,
-    RefusedError,
-)
+from pneumatic_driver.errors import LinkError
 
-_log = logging.getLogger(__name__)
-
-# Time without a good answer after which the link counts as lost. One request over TCP may time out,
-# a second may not. By then the device's own watchdog has vented it. With a shorter time, a busy
-# machine would look like a broken cable.
-LINK_TIMEOUT_S = 0.4
 RECONNECT_PERIOD_S = 0.2
 _CALL_TIMEOUT_S = 6.0  # a few requests with the link's time-out each, and a device that starts
 
 
 class Driver:
-    """Runs the exchange with a device at a fixed rate.
+    """Runs the exchange with a device, at a fixed rate or whenever `exchange_now` is called.
 
     Args:
         device: The device; only the driver's thread uses it.
-        rate_hz: Rate of the exchange [Hz].
+        rate_hz: Rate of the exchange [Hz]; None: `exchange_now` sets the pace.
         command_timeout_s: Time without a command after which the device is vented [s].
         on_exchange: Called in the driver's thread after every exchange.
         on_disarm: Called in the driver's thread with the reason when the driver disarms by itself.
+        clock: Returns the time [s] by which commands grow old; the device's own clock.
     """
 
     def __init__(
         self,
         device: Device,
-        rate_hz: float,
+        rate_hz: float | None,
         command_timeout_s: float,
         on_exchange: Callable[[Exchange], None] = lambda exchange: None,
         on_disarm: Callable[[str], None] = lambda reason: None,
+        clock: Callable[[], float] = time.monotonic,
     ):
         self._device = device
-        self._period_s, self._command_timeout_s = 1.0 / rate_hz, command_timeout_s
-        self._on_exchange, self._on_disarm = on_exchange, on_disarm
-        self._armed = False
-        self._targets_pa = np.zeros(device.channels)
-        self._commanded_s = 0.0
-        self.commanded = False  # whether a command has come since arming
-        self.latest: Exchange | None = None
-        self.stale_commands = 0  # number of vents for want of a command
+        self._period_s = None if rate_hz is None else 1.0 / rate_hz
+        self._cycle = Cycle(device, command_timeout_s, on_exchange, on_disarm, clock)
         self.overruns = 0  # number of cycles that started late by more than a period
-        self.link_error: str | None = None
+        self._exchanges = False  # from `connect` to `disconnect`
         self._loop = asyncio.new_event_loop()
         self._lock = asyncio.Lock()  # between the cycle and the calls below
         self._cycling: asyncio.Task | None = None
@@ -86,12 +69,32 @@ class Driver:
     @property
     def armed(self) -> bool:
         """Whether commands move the arm."""
-        return self._armed
+        return self._cycle.armed
 
     @property
     def stale(self) -> bool:
         """Whether the driver is armed but has vented for want of a command."""
-        return self._armed and not self._device.enabled
+        return self._cycle.armed and not self._device.enabled
+
+    @property
+    def commanded(self) -> bool:
+        """Whether a command has come since arming."""
+        return self._cycle.commanded
+
+    @property
+    def latest(self) -> Exchange | None:
+        """Result of the last exchange; None before the first."""
+        return self._cycle.latest
+
+    @property
+    def stale_commands(self) -> int:
+        """Number of vents for want of a command."""
+        return self._cycle.stale_commands
+
+    @property
+    def link_error(self) -> str | None:
+        """What is wrong with the link; None if nothing is."""
+        return self._cycle.link_error
 
     def connect(self) -> None:
         """Connect, verify, hold and vent the device, and start the exchange.
@@ -113,6 +116,17 @@ class Driver:
         """
         self._call(self._arm())
 
+    def exchange_now(self) -> None:
+        """Run one cycle and wait for its end, for a driver without a rate.
+
+        Before `connect` and after `disconnect` nothing is exchanged.
+
+        Raises:
+            LinkError: If the cycle does not end in time; a device that does not answer is no error
+                here, see `link_error`.
+        """
+        self._call(self._exchange_now())
+
     def vent(self) -> None:
         """Disarm and vent every chamber.
 
@@ -120,12 +134,12 @@ class Driver:
             LinkError: If the device does not answer; then its own watchdog vents it.
             RefusedError: If the map may not be used for writing: nothing is vented.
         """
-        self._armed = False
+        self._cycle.armed = False
         self._call(self._vent())
 
     def clear_faults(self) -> None:
         """Disarm, vent, and clear its latched faults."""
-        self._armed = False
+        self._cycle.armed = False
         self._call(self._clear_faults())
 
     def command(self, targets_pa: ArrayLike) -> np.ndarray:
@@ -140,15 +154,11 @@ class Driver:
         Raises:
             CommandError: If one cannot be held, or the driver is not armed; nothing changes.
         """
-        applied_pa = self._device.checked(targets_pa)
-        if not self._armed:
-            raise CommandError('the arm is vented: activate the driver before commanding pressures')
-        self._targets_pa, self._commanded_s, self.commanded = applied_pa, time.monotonic(), True
-        return applied_pa
+        return self._cycle.command(targets_pa)
 
     def disconnect(self) -> None:
         """Vent and close the connection."""
-        self._armed = False
+        self._cycle.armed = False
         self._call(self._disconnect())
 
     def close(self) -> None:
@@ -172,149 +182,63 @@ class Driver:
 
     async def _connect(self) -> None:
         async with self._lock:
-            await self._connect_vented()
-        if self._cycling is None:
-            self._cycling = self._loop.create_task(self._run())
+            await self._cycle.connect()
+        self._exchanges = True
+        if self._period_s is not None and self._cycling is None:
+            self._cycling = self._loop.create_task(self._run(self._period_s))
             self._cycling.add_done_callback(self._ended)
-
-    async def _connect_vented(self) -> None:
-        await self._device.connect()
-        if not self._device.read_only:
-            await self._device.vent()
 
     async def _arm(self) -> None:
         async with self._lock:
-            if not self._device.connected:
-                raise LinkError(
-                    self.link_error or 'the device is not connected: configure the driver first'
-                )
-            if (await self._device.exchange()).faults == ('watchdog',):
-                await self._device.clear_faults()
-            self.commanded = False
-            await self._enable()
-
-    async def _enable(self) -> None:
-        await self._device.enable()
-        self._targets_pa = np.zeros(self._device.channels)
-        self._commanded_s, self._armed = time.monotonic(), True
+            await self._cycle.arm()
 
     async def _vent(self) -> None:
         async with self._lock:
             try:
                 await self._device.vent()
             finally:
-                if self._cycling is None:  # the connection was opened for this only
+                if not self._exchanges:  # the connection was opened for this only
                     self._device.close()
 
     async def _clear_faults(self) -> None:
         async with self._lock:
-            if not self._device.read_only:
-                await self._device.vent()
-            await self._device.clear_faults()
+            await self._cycle.clear_faults()
 
     async def _disconnect(self) -> None:
         async with self._lock:
+            self._exchanges = False
             if self._cycling is not None:
                 self._cycling.cancel()
                 self._cycling = None
-            if self._device.connected and not self._device.read_only:
-                await self._vent_in_cycle()
-            self._device.close()
+            await self._cycle.close()
 
-    async def _run(self) -> None:
+    async def _exchange_now(self) -> None:
+        async with self._lock:
+            if not self._exchanges:
+                return
+            try:
+                await self._cycle.run()
+            except Exception as error:
+                self._exchanges = False
+                await self._cycle.fail(error)
+
+    async def _run(self, period_s: float) -> None:
         due_s = self._loop.time()
         while True:
             async with self._lock:
-                connected = self._device.connected
-                if connected:
-                    await self._cycle()
-                else:
-                    self._lose('the connection was closed')
-                    await self._reconnect()
-            due_s += self._period_s if connected else RECONNECT_PERIOD_S
+                connected = await self._cycle.run()
+            due_s += period_s if connected else RECONNECT_PERIOD_S
             late_s = self._loop.time() - due_s
-            if late_s > self._period_s:
+            if late_s > period_s:
                 self.overruns += 1
                 due_s = self._loop.time()
             await asyncio.sleep(max(0.0, due_s - self._loop.time()))
 
-    async def _cycle(self) -> None:
-        try:
-            await self._device.hold()
-            await self._follow_commands()
-            exchange = await self._device.exchange(
-                self._targets_pa if self._device.enabled else None
-            )
-        except LinkError as error:
-            age_s = self._device.age_s
-            if not self._device.connected or age_s is None or age_s > LINK_TIMEOUT_S:
-                self._lose(str(error))
-            return
-        except HeldError as error:
-            self._device.close()  # venting would stop the host that holds it
-            self.link_error = str(error)
-            self._disarm(str(error))
-            return
-        except RefusedError as error:
-            self.link_error = str(error)
-            if self._armed:
-                self._disarm(str(error))
-                await self._vent_in_cycle()
-            return
-        self.latest, self.link_error = exchange, None
-        if self._device.enabled and exchange.halted:
-            self._disarm(exchange.halted)
-            await self._vent_in_cycle()
-        self._on_exchange(exchange)
-
-    async def _vent_in_cycle(self) -> None:
-        try:
-            await self._device.vent()
-        except (LinkError, RefusedError) as error:
-            _log.error('venting failed; the device must vent itself: %s', error)
-
-    async def _follow_commands(self) -> None:
-        fresh = time.monotonic() - self._commanded_s <= self._command_timeout_s
-        if self._armed and not fresh and self._device.enabled:
-            if self.commanded:
-                self.stale_commands += 1
-                _log.warning(
-                    'no command for %g s: vented; the next command moves the arm again',
-                    self._command_timeout_s,
-                )
-            await self._device.vent()
-        elif self._armed and fresh and not self._device.enabled:
-            targets_pa, commanded_s = self._targets_pa, self._commanded_s
-            await self._enable()
-            self._targets_pa, self._commanded_s = targets_pa, commanded_s
-
-    def _lose(self, error: str) -> None:
-        self._device.close()
-        self.link_error = self.link_error or error
-        self._disarm(f'link lost: {error}')
-
-    def _disarm(self, reason: str) -> None:
-        if not self._armed:
-            return
-        self._armed = False
-        self._on_disarm(reason)
-
     def _ended(self, cycling: asyncio.Task) -> None:
         if not cycling.cancelled() and (error := cycling.exception()) is not None:
-            self._armed = False
-            _log.critical('the exchange with the device failed', exc_info=error)
-            self._ending = self._loop.create_task(self._vent_and_close())
-            self._on_disarm(f'the exchange with the device failed: {error!r}')
+            self._cycle.armed = False
+            self._ending = self._loop.create_task(self._fail(error))
 
-    async def _vent_and_close(self) -> None:
+    async def _fail(self, error: BaseException) -> None:
         async with self._lock:
-            if not self._device.read_only:
-                await self._vent_in_cycle()
-            self._device.close()
-
-    async def _reconnect(self) -> None:
-        try:
-            await self._connect_vented()
-            _log.info('connected again; nothing moves until the driver is activated')
-        except PneumaticDriverError as error:
-            self.link_error = str(error)
+            await self._cycle.fail(error)

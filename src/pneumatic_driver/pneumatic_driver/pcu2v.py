@@ -8,14 +8,16 @@ another client's values and a restart are detected and not overwritten.
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from pneumatic_driver.device import Device, Exchange
 from pneumatic_driver.errors import RegisterMapError
+from pneumatic_driver.link_client import Client, Trace, client_for
 from pneumatic_driver.register import SI_PER_UNIT
-from pneumatic_driver.register_map import RegisterMap, State
+from pneumatic_driver.register_map import Link, RegisterMap, State
 
 _TARGETS = 'positive_target', 'negative_target'
 _TRIGGERS = 'positive_trigger', 'negative_trigger'
@@ -46,10 +48,15 @@ class Pcu2v(Device):
     is switched on only after the device has reported that the other is off.
     """
 
-    def __init__(self, register_map: RegisterMap, accept_unverified_map: str = ''):
-        super().__init__(
-            register_map, accept_unverified_map, ('pressure', *_TARGETS, *_TRIGGERS), 1
-        )
+    def __init__(
+        self,
+        register_map: RegisterMap,
+        accept_unverified_map: str = '',
+        clock: Callable[[], float] = time.monotonic,
+        new_client: Callable[[Link, Trace], Client] = client_for,
+    ):
+        read = ('pressure', *_TARGETS, *_TRIGGERS)
+        super().__init__(register_map, accept_unverified_map, read, 1, clock, new_client)
         (low_kpa, high_kpa), registers = register_map.limits.pressure_kpa, register_map.registers
         for name, limit_kpa in zip(_TARGETS, (high_kpa, low_kpa), strict=True):
             register = registers[name]
@@ -92,9 +99,9 @@ class Pcu2v(Device):
         return np.array([register.si(register.raw(targets_pa[0]))])
 
     async def _cycle(self, targets_pa: np.ndarray | None) -> Pcu2vExchange:
-        poll, heartbeat, started_s = self.map.polls[0], self.map.heartbeat, time.monotonic()
+        poll, heartbeat, started_s = self.map.polls[0], self.map.heartbeat, self._clock()
         state = self.map.decode(poll.start, await self._read(poll.start, poll.count))
-        at_s = time.monotonic()
+        at_s = self._clock()
         asked_pa = (
             state['positive_target'] * state['positive_trigger']
             + state['negative_target'] * state['negative_trigger']

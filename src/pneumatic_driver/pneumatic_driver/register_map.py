@@ -77,6 +77,9 @@ class RtuLink(Strict):
         return f'rtu {self.device} {self.baudrate} baud unit {self.unit_id}'
 
 
+Link = TcpLink | RtuLink
+
+
 class Conventions(Strict):
     """Addressing, word order and function codes; `cycle_fc` 23 writes and reads in one request."""
 
@@ -148,7 +151,7 @@ class RegisterMap(Strict):
     """A validated register map."""
 
     device: Device
-    link: Annotated[TcpLink | RtuLink, Field(discriminator='kind')]
+    link: Annotated[Link, Field(discriminator='kind')]
     conventions: Conventions
     limits: Limits
     registers: dict[Name, Register]
@@ -375,7 +378,7 @@ class RegisterMap(Strict):
 
         Empty arguments keep the file's values.
         """
-        link: TcpLink | RtuLink
+        link: Link
         if serial_device:
             link = RtuLink(
                 kind='rtu',
