@@ -49,7 +49,7 @@ LIBRARIES = {  # import name: name on PyPI, rosdep key (None: comes from require
 ROS = {'ament_index_python', 'cv_bridge', 'rclpy', 'rosidl_adapter', 'tf2_ros'}
 ROS |= {'action_msgs', 'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs', 'lifecycle_msgs'}
 ROS |= {'rcl_interfaces', 'sensor_msgs', 'soft_arm_msgs', 'std_msgs', 'std_srvs', 'tf2_msgs'}
-ROS |= {'trajectory_msgs', 'visualization_msgs'}
+ROS |= {'rosgraph_msgs', 'trajectory_msgs', 'visualization_msgs'}
 
 # A script of the benchmark of the physics runs under the interpreter that has these.
 OF_OTHER_INTERPRETERS = {'pybullet', 'somo'}

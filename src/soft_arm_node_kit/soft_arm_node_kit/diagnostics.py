@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Callable
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
 from rclpy.node import Node
 
 from soft_arm_node_kit import qos
@@ -17,7 +19,7 @@ STALE = DiagnosticStatus.STALE
 
 
 class Reporter:
-    """Publishes a node's status once a second.
+    """Publishes a node's status once a second of the wall clock, also while simulated time stands.
 
     Args:
         node: The node.
@@ -31,7 +33,9 @@ class Reporter:
     def __init__(self, node: Node, hardware_id: str, status: Callable[[], tuple[bytes, str, dict]]):
         self._node, self._hardware_id, self._status = node, hardware_id, status
         self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', qos.STATE)
-        self._timer = node.create_timer(1.0, self._publish)
+        self._timer = node.create_timer(
+            1.0, self._publish, clock=Clock(clock_type=ClockType.STEADY_TIME)
+        )
 
     def _publish(self) -> None:
         level, message, values = self._status()
@@ -52,20 +56,27 @@ class Reporter:
 
 
 class RateMeter:
-    """Rate of events over the last `window_s` seconds of the monotonic clock."""
+    """Rate of events over the last `window_s` seconds of a clock.
 
-    def __init__(self, window_s: float = 2.0):
-        self._window_s = window_s
+    Args:
+        clock: Returns the present time [s]; a node passes its own `now_s`.
+        window_s: Time over which events are counted [s].
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, window_s: float = 2.0):
+        self._clock, self._window_s = clock, window_s
         self._times_s: deque[float] = deque()
 
     def tick(self) -> None:
         """Count one event now."""
-        self._times_s.append(time.monotonic())
+        self._times_s.append(self._clock())
 
     @property
     def rate_hz(self) -> float:
         """Events per second [Hz]; 0 if there was none within the window."""
-        now_s = time.monotonic()
+        now_s = self._clock()
+        if self._times_s and now_s < self._times_s[-1]:
+            self._times_s.clear()  # simulated time has begun anew
         while self._times_s and now_s - self._times_s[0] > self._window_s:
             self._times_s.popleft()
         return len(self._times_s) / self._window_s
@@ -73,4 +84,4 @@ class RateMeter:
     @property
     def age_s(self) -> float | None:
         """Time since the last event [s]; None if there was none within the window."""
-        return time.monotonic() - self._times_s[-1] if self._times_s else None
+        return self._clock() - self._times_s[-1] if self._times_s else None

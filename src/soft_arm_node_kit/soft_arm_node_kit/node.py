@@ -16,6 +16,10 @@ class Node(rclpy.node.Node):
     def __init__(self, name: str, **options: Any):
         super().__init__(name, automatically_declare_parameters_from_overrides=True, **options)
 
+    def now_s(self) -> float:
+        """Return the time of the node's clock [s]: simulated time with `use_sim_time`."""
+        return float(self.get_clock().now().nanoseconds) * 1e-9
+
     def create_publisher(
         self, msg_type: Any, topic: str, qos_profile: Any, **options: Any
     ) -> Publisher:

@@ -59,5 +59,8 @@ ANY_COMMAND = _profile(1, ReliabilityPolicy.RELIABLE)
 They request no deadline, so that they match every publisher.
 """
 
+ANSWERS = _profile(100, ReliabilityPolicy.RELIABLE)
+"""Both ends of /clock_answers, and the publisher of /clock: none may be lost."""
+
 LATCHED = _profile(1, ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """The last message is kept for late subscribers."""

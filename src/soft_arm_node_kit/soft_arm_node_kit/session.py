@@ -10,6 +10,7 @@ from rclpy.action.client import ActionClient
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
@@ -28,6 +29,7 @@ class Session:
         remedy: What to do about a node or a message that is missing, for errors.
         error: What is raised if a node, a message or an answer is missing.
         domain: ROS domain; None is the domain of the environment.
+        use_sim_time: Whether the node's clock follows /clock. Deadlines are on the wall clock.
     """
 
     def __init__(
@@ -38,9 +40,11 @@ class Session:
         remedy: str = 'see `softarm doctor`',
         error: type[Exception] = TimeoutError,
         domain: int | None = None,
+        use_sim_time: bool = False,
     ):
         self._name, self._namespace, self._domain = name, namespace, domain
         self._remedy, self._error = remedy, error
+        self._use_sim_time = use_sim_time
         self._changed, self._stopping = threading.Condition(), threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -59,6 +63,7 @@ class Session:
             enable_rosout=False,
             start_parameter_services=False,
             use_global_arguments=False,
+            parameter_overrides=[Parameter('use_sim_time', value=self._use_sim_time)],
         )
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self.node)
