@@ -47,6 +47,7 @@ def export(network: Yolact, path: Path, metadata: dict) -> dict:
             dynamo=False,
             input_names=[INPUT],
             output_names=OUTPUTS,
+            dynamic_axes={INPUT: {2: 'height', 3: 'width'}},
         )
     metadata = metadata | {
         'sha256': checksum(path),

@@ -22,6 +22,7 @@ from soft_arm_experiments.training.losses import Targets, losses
 from soft_arm_experiments.training.network import Output, Yolact, YolactConfig
 from soft_arm_experiments.training.training_set import TrainingSet, make_batch
 from soft_arm_vision.errors import VisionError
+from soft_arm_vision.segmentation.yolact.exported import WINDOW_PX
 
 AVERAGED_STEPS = 300  # weights are averaged over about this many
 CHECKPOINT_EVERY_S = 120.0
@@ -35,7 +36,7 @@ class TrainingSettings:
 
     steps: int = 2000
     batch: int = 32  # crops
-    crop_px: tuple[int, int] = (160, 128)  # width and height; multiples of the coarsest stride
+    crop_px: tuple[int, int] = WINDOW_PX  # width and height; multiples of the coarsest stride
     learning_rate: float = 3e-3
     weight_decay: float = 1e-3
     warm_up: int = 200

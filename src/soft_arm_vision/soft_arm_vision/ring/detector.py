@@ -65,6 +65,7 @@ class RingDetector:
         self._rng = np.random.default_rng(seed)
         self._previous: RingFit | None = None
         self._previous_middle: np.ndarray | None = None
+        self._last: Candidate | None = None  # of the frame before
         self._missed = 0
 
     # A second BLAS thread would only spin and take its core from the network.
@@ -102,7 +103,8 @@ class RingDetector:
 
         depth_m = cloud.depth_in_metres(depth)
         refused: tuple[str, Candidate | None] | None = None  # the first accepted without a pose
-        for candidate in self._segmenter.segment(colour, depth_m, intrinsics):
+        last = self._last if self._last is not None and self._last.inside(shape) else None
+        for candidate in self._segmenter.segment(colour, depth_m, intrinsics, last):
             lap('segment')
             rows, columns = candidate.widened(MARGIN_PX, shape)
             solid = cloud.solid_pixels(candidate.mask_in(rows, columns), depth_m[rows, columns])
@@ -125,6 +127,7 @@ class RingDetector:
                 continue
             fit = self._signed(fit, expected_axis)
             self._previous, self._previous_middle, self._missed = fit, np.median(points, axis=0), 0
+            self._last = candidate
             lap('fit')
             return Detection(fit, None, candidate, warm, cpu_s)
         lap('segment')
@@ -176,6 +179,7 @@ class RingDetector:
     def _missing(
         self, reason: str, candidate: Candidate | None, cpu_s: dict[str, float]
     ) -> Detection:
+        self._last = None
         self._missed += 1
         if self._missed > TRACKED_FRAMES:
             self._previous = None

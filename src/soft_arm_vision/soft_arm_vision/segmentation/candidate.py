@@ -8,6 +8,10 @@ from soft_arm_description.robot import Ring
 from soft_arm_vision.clouds.cylinder import Cylinders
 from soft_arm_vision.intrinsics import Intrinsics
 
+# Around a candidate, where the ring is looked for in the next frame: at 0.5 m, a ring that moves
+# 1 m/s shifts by this much between two frames at 30 Hz.
+TRACKING_MARGIN_PX = 40
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -35,6 +39,10 @@ class Candidate:
         return slice(self.row, self.row + self.mask.shape[0]), slice(
             self.column, self.column + self.mask.shape[1]
         )
+
+    def inside(self, shape: tuple[int, int]) -> bool:
+        """Return whether the window lies inside an image of this shape."""
+        return all(s.stop <= size for s, size in zip(self.window, shape, strict=True))
 
     def widened(self, by_px: int, shape: tuple[int, int]) -> tuple[slice, slice]:
         """The window with room on each side, inside an image of this shape."""

@@ -10,7 +10,11 @@ from soft_arm_description.robot import Ring
 from soft_arm_vision.clouds.cloud import solid_pixels
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.verification import NO_OPINION, shipped_verifier
-from soft_arm_vision.segmentation.candidate import Candidate, plausibility
+from soft_arm_vision.segmentation.candidate import (
+    TRACKING_MARGIN_PX,
+    Candidate,
+    plausibility,
+)
 from soft_arm_vision.segmentation.colour_mask import colour_mask
 
 LARGEST = 5  # regions that are looked at
@@ -19,33 +23,30 @@ LARGEST = 5  # regions that are looked at
 class ColourSegmenter:
     """Segment the ring by colour, depth and size.
 
-    The search begins around the last accepted candidate, then covers the whole image.
-
     Each region of the ring's colour is a candidate. After them come the rings that depth shows in
     parts of these regions, because another object of that colour may be beside the ring.
     """
 
     DEPTH_RANGE_M = (0.15, 2.0)
     caution: str | None = None
-    MARGIN_PX = 40  # a ring at 0.5 m moving 1 m/s shifts by this much between two frames at 30 Hz
 
     def __init__(self, ring: Ring):
         self._ring, self._verifier = ring, shipped_verifier()
-        self._last: Candidate | None = None
 
     def segment(
-        self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics
+        self,
+        colour: np.ndarray,
+        depth_m: np.ndarray,
+        intrinsics: Intrinsics,
+        last: Candidate | None = None,
     ) -> Iterator[Candidate]:
         """See `Segmenter.segment`."""
         height, width = depth_m.shape
         windows = [(slice(0, height), slice(0, width))]
         tried: set[tuple] = set()
         rng = np.random.default_rng(0)
-        if self._last is not None and all(
-            s.stop <= w.stop for s, w in zip(self._last.window, windows[0], strict=True)
-        ):
-            windows.insert(0, self._last.widened(self.MARGIN_PX, depth_m.shape))
-        self._last = None
+        if last is not None:
+            windows.insert(0, last.widened(TRACKING_MARGIN_PX, depth_m.shape))
         for window in windows:
             mask = self._coloured(colour[window], depth_m[window])
             for parted in (False, True):
@@ -65,9 +66,7 @@ class ColourSegmenter:
                         continue
                     score = plausibility(self._ring, found, depth_m, intrinsics)
                     if score > 0:
-                        self._last = replace(found, score=score)
-                        yield self._last
-        self._last = None  # none of them was taken
+                        yield replace(found, score=score)
 
     def _coloured(self, colour: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
         low, high = self.DEPTH_RANGE_M

@@ -25,7 +25,11 @@ class Segmenter(Protocol):
     caution: str | None
 
     def segment(
-        self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics
+        self,
+        colour: np.ndarray,
+        depth_m: np.ndarray,
+        intrinsics: Intrinsics,
+        last: Candidate | None = None,
     ) -> Iterator[Candidate]:
         """Yield the candidates of one frame, best first, each computed on demand.
 
@@ -35,6 +39,8 @@ class Segmenter(Protocol):
             colour: RGB, shape (h, w, 3), uint8.
             depth_m: Aligned depth [m], 0 where there is none, shape (h, w).
             intrinsics: Intrinsics of both images.
+            last: The candidate of the frame before, inside the image: the search begins around
+                it. None: it covers the whole image at once.
         """
 
 

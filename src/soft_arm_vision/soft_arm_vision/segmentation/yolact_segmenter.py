@@ -8,9 +8,9 @@ from soft_arm_description.robot import Ring
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.verification import Verifier
-from soft_arm_vision.segmentation.candidate import Candidate
+from soft_arm_vision.segmentation.candidate import TRACKING_MARGIN_PX, Candidate
 from soft_arm_vision.segmentation.colour_mask import hue_apart_deg, is_coloured
-from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
+from soft_arm_vision.segmentation.yolact.exported import ExportedYolact, Window
 
 RING_CLASS = 'ring'
 # The shipped network detects rings up to 35 deg from the trained hue as well as those of that hue,
@@ -20,7 +20,10 @@ MAX_DETECTIONS = 3  # that are looked at, best first
 
 
 class YolactSegmenter:
-    """See `segmenter.Segmenter`; unlike `ColourSegmenter` it does not use the previous frame.
+    """See `segmenter.Segmenter`.
+
+    Around the last candidate the network looks at a window of its input, which takes less than a
+    third of the time of the whole; without a candidate there it looks at the whole.
 
     Args:
         ring: The ring, whose size a detection must have at its depth.
@@ -49,14 +52,35 @@ class YolactSegmenter:
                 'the card of the network has no odds: train it with `softarm train ring-segmenter`'
             )
         self._verifier = Verifier(**self.network.metadata['verifier'])
-        # The first picture takes ten times as long.
-        self.network.detect(np.zeros((1, 1, 3), np.uint8), np.zeros((1, 1), np.float32))
+        # The first picture of each size takes ten times as long.
+        for window in (None, self.network.window_about((slice(0, 1),) * 2, (1, 1))):
+            self.network.detect(
+                np.zeros((1, 1, 3), np.uint8), np.zeros((1, 1), np.float32), window=window
+            )
 
     def segment(
-        self, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics
+        self,
+        colour: np.ndarray,
+        depth_m: np.ndarray,
+        intrinsics: Intrinsics,
+        last: Candidate | None = None,
     ) -> Iterator[Candidate]:
         """See `Segmenter.segment`."""
-        found, prototypes = self.network.detect(colour, depth_m)
+        if last is not None:
+            about = last.widened(TRACKING_MARGIN_PX, depth_m.shape)
+            window = self.network.window_about(about, depth_m.shape)
+            if window is not None:
+                yield from self._candidates(colour, depth_m, intrinsics, window)
+        yield from self._candidates(colour, depth_m, intrinsics, None)
+
+    def _candidates(
+        self,
+        colour: np.ndarray,
+        depth_m: np.ndarray,
+        intrinsics: Intrinsics,
+        window: Window | None,
+    ) -> Iterator[Candidate]:
+        found, prototypes = self.network.detect(colour, depth_m, window=window)
         rng = np.random.default_rng(self._seed)  # the same frame gives the same answer
         for i in np.flatnonzero(found.classes == self._class)[:MAX_DETECTIONS]:
             coarse = self.network.mask(found, prototypes, i, colour.shape[:2])

@@ -54,11 +54,11 @@ def test_ring_of_another_colour_is_not_one(render_ring, ring):
 @pytest.mark.parametrize('shift_m', [0.03, 0.055, 0.3])
 def test_ring_that_jumps_out_of_the_window_is_found_whole(render_ring, ring, shift_m):
     segmenter = ColourSegmenter(ring)
+    found = None
     for x in (-0.15, -0.15 + shift_m):
         frame = render_ring([x, 0, 0.47], AXIS)
-        found = next(
-            segmenter.segment(frame.colour, depth_in_metres(frame.depth), frame.intrinsics)
-        )
+        depth_m = depth_in_metres(frame.depth)
+        found = next(segmenter.segment(frame.colour, depth_m, frame.intrinsics, found))
     assert overlap(frame, found) > 0.93
 
 

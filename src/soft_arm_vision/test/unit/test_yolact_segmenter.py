@@ -5,12 +5,14 @@ import shutil
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.ring.detector import RingDetector
 from soft_arm_vision.segmentation.segmenter import make_segmenter
-from soft_arm_vision.segmentation.yolact.exported import SHIPPED, ExportedYolact
+from soft_arm_vision.segmentation.yolact.exported import SHIPPED, WINDOW_PX, ExportedYolact
 from soft_arm_vision.segmentation.yolact_segmenter import YolactSegmenter
 
 CENTRE, AXIS = np.array([0.02, -0.01, 0.45]), np.array([0.3, 1, 0.4])
@@ -94,3 +96,84 @@ def test_network_without_odds_is_refused(ring):
     del network.metadata['verifier']
     with pytest.raises(VisionError, match='no odds'):
         YolactSegmenter(ring, network)
+
+
+@pytest.fixture
+def looks(segmenter, monkeypatch):
+    """Return the windows that the network looks at, as they come."""
+    looks, detect = [], segmenter.network.detect
+
+    def noted(*images, window=None):
+        looks.append(window)
+        return detect(*images, window=window)
+
+    monkeypatch.setattr(segmenter.network, 'detect', noted)
+    return looks
+
+
+@pytest.mark.parametrize('shift_m', [0.0, 0.03])
+def test_tracked_ring_is_found_as_well_in_a_window(segmenter, looks, ring, render_ring, shift_m):
+    detector = RingDetector(ring, segmenter)
+    for moved_m in (0.0, shift_m):
+        frame = render_ring(CENTRE + [moved_m, 0, 0], AXIS)
+        found = detector.detect(frame.colour, frame.depth, frame.intrinsics)
+    assert [window is None for window in looks] == [True, False]
+    alone = RingDetector(ring, segmenter).detect(frame.colour, frame.depth, frame.intrinsics)
+    for detection in (found, alone):
+        assert np.linalg.norm(detection.fit.centre - frame.centre) < 1e-3
+    masks = np.zeros((2, *frame.visible.shape), bool)
+    for mask, detection in zip(masks, (found, alone), strict=True):
+        mask[detection.candidate.window] = detection.candidate.mask
+    assert masks.all(axis=0).sum() > 0.95 * masks.any(axis=0).sum()
+
+
+def test_ring_that_jumps_out_of_the_window_is_found(segmenter, looks, ring, render_ring):
+    detector = RingDetector(ring, segmenter)
+    for x in (-0.14, 0.14):
+        frame = render_ring([x, 0, 0.47], AXIS)
+        detection = detector.detect(frame.colour, frame.depth, frame.intrinsics)
+        assert np.linalg.norm(detection.fit.centre - frame.centre) < 1e-3
+    assert [window is None for window in looks] == [True, False, True]
+
+
+def test_ring_too_near_for_a_window_is_found(segmenter, looks, ring, render_ring):
+    detector = RingDetector(ring, segmenter)
+    for seed in (1, 2):
+        frame = render_ring([0.0, 0.0, 0.23], AXIS, seed=seed)
+        detection = detector.detect(frame.colour, frame.depth, frame.intrinsics)
+        assert detection.fit is not None, detection.reason
+    assert looks == [None, None]
+
+
+@given(
+    st.tuples(st.integers(240, 1080), st.integers(320, 1920)),
+    st.tuples(*[st.floats(0, 1)] * 4),
+)
+def test_window_lies_in_the_picture_and_holds_what_it_is_about(segmenter, shape, ends):
+    part = tuple(
+        slice(int(min(pair) * size), int(max(pair) * size))
+        for pair, size in zip((ends[:2], ends[2:]), shape, strict=True)
+    )
+    layout = segmenter.network.layout
+    window = segmenter.network.window_about(part, shape)
+    for i, (whole, size) in enumerate(
+        [(layout.height_px, WINDOW_PX[1]), (layout.width_px, WINDOW_PX[0])]
+    ):
+        first, last = (x * whole / shape[i] for x in (part[i].start, part[i].stop))
+        if window is None:
+            continue
+        assert window[i].start >= 0 and window[i].stop <= whole
+        assert window[i].stop - window[i].start == size
+        half_cell = layout.strides_px[0] / 2
+        assert window[i].start - half_cell <= first and last <= window[i].stop + half_cell
+    too_large = any(
+        (p.stop - p.start) * whole / size > most
+        for p, whole, size, most in zip(
+            part,
+            (layout.height_px, layout.width_px),
+            shape,
+            reversed(WINDOW_PX),
+            strict=True,
+        )
+    )
+    assert (window is None) == too_large

@@ -1,6 +1,7 @@
 """Run the exported network by onnxruntime, without torch."""
 
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, NotRequired
 
@@ -14,13 +15,22 @@ from soft_arm_description.yaml_file import YamlFileError, read_json
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.segmentation.yolact.anchors import AnchorLayout
 from soft_arm_vision.segmentation.yolact.input_channels import input_channels, reduced_depth
-from soft_arm_vision.segmentation.yolact.postprocessing import Detections, assemble, postprocess
+from soft_arm_vision.segmentation.yolact.postprocessing import (
+    STRIDE_PX,
+    Detections,
+    assemble,
+    postprocess,
+)
 
 INPUT = 'picture'
 OUTPUTS = ['boxes', 'scores', 'coefficients', 'prototypes']
 THREADS = 2  # more would stand in the way of the other nodes
+# Width and height of the window in which an instance is tracked: the network learns from crops of
+# this size.
+WINDOW_PX = 160, 128
 SHIPPED = Path(__file__).parent / 'weights' / 'ring_segmenter.onnx'
 
+Window = tuple[slice, slice]  # rows and columns of the network's input
 
 _Level = Annotated[int, Field(ge=1, le=1024)]
 _Positive = Annotated[FiniteFloat, Field(ge=1e-3, le=1e4)]
@@ -88,34 +98,91 @@ class ExportedYolact:
             tuple(layout['octaves']),
             tuple(layout['ratios']),
         )
+        width_px, height_px = WINDOW_PX
+        self._window_layout = replace(self.layout, width_px=width_px, height_px=height_px)
         self._anchors = self.layout.boxes()
+        self._window_anchors = self._window_layout.boxes()
         self._network = _session(content)
+        # Networks of earlier releases take whole pictures only.
+        self._takes_windows = isinstance(self._network.get_inputs()[0].shape[2], str) and (
+            width_px <= self.layout.width_px and height_px <= self.layout.height_px
+        )
 
-    def raw(self, rgb: np.ndarray, depth_m: np.ndarray) -> tuple[np.ndarray, ...]:
+    def window_about(self, part: tuple[slice, slice], shape: tuple[int, int]) -> Window | None:
+        """Return the window with the same middle as a part of an image, moved inside the image.
+
+        Args:
+            part: Rows and columns of the image.
+            shape: Of the image, (h, w).
+
+        Returns:
+            The window; None if the part does not fit into one, or the network takes none.
+        """
+        if not self._takes_windows:
+            return None
+        window = []
+        for pixels, of_image, whole, size in zip(
+            part,
+            shape,
+            (self.layout.height_px, self.layout.width_px),
+            reversed(WINDOW_PX),
+            strict=True,
+        ):
+            scale = whole / of_image
+            if (pixels.stop - pixels.start) * scale > size:
+                return None
+            middle = (pixels.start + pixels.stop) / 2 * scale
+            stride = self.layout.strides_px[0]
+            cells = min(max(round((middle - size / 2) / stride), 0), (whole - size) // stride)
+            start = cells * stride
+            window.append(slice(start, start + size))
+        return window[0], window[1]
+
+    def raw(
+        self, rgb: np.ndarray, depth_m: np.ndarray, window: Window | None = None
+    ) -> tuple[np.ndarray, ...]:
         """Return boxes, scores, coefficients and prototypes, as `postprocess` takes them."""
         size_px = self.layout.width_px, self.layout.height_px
-        small = cv2.resize(rgb, size_px, interpolation=cv2.INTER_AREA)
+        part = window or (slice(None), slice(None))
+        small = cv2.resize(rgb, size_px, interpolation=cv2.INTER_AREA)[part]
+        reduced_m = reduced_depth(depth_m, size_px)[part] if self.metadata['depth'] else None
         seen = input_channels(
-            small, reduced_depth(depth_m, size_px) if self.metadata['depth'] else None
+            np.ascontiguousarray(small),
+            None if reduced_m is None else np.ascontiguousarray(reduced_m),
         )
         return tuple(part[0] for part in self._network.run(OUTPUTS, {INPUT: seen[None]}))
 
     def detect(
-        self, rgb: np.ndarray, depth_m: np.ndarray, min_score: float | None = None
+        self,
+        rgb: np.ndarray,
+        depth_m: np.ndarray,
+        min_score: float | None = None,
+        window: Window | None = None,
     ) -> tuple[Detections, np.ndarray]:
-        """Return the instances and prototypes of one image.
+        """Return the instances and prototypes of one image; outside the window they are 0.
 
         Args:
             rgb: Shape (h, w, 3), uint8.
             depth_m: Aligned depth [m], 0 where there is none, shape (h, w); unused by a network for
                 colour only.
             min_score: Least probability of a class; None: that of the metadata.
+            window: Part of the network's input that it looks at, of `window_about`; None: all.
         """
-        boxes, scores, coefficients, prototypes = self.raw(rgb, depth_m)
+        boxes, scores, coefficients, prototypes = self.raw(rgb, depth_m, window)
         least = self.metadata['min_score'] if min_score is None else min_score
-        return postprocess(
-            boxes, scores, coefficients, self._anchors, self.layout, least
-        ), prototypes
+        if window is None:
+            return postprocess(
+                boxes, scores, coefficients, self._anchors, self.layout, least
+            ), prototypes
+        found = postprocess(
+            boxes, scores, coefficients, self._window_anchors, self._window_layout, least
+        )
+        row, column = (side.start for side in window)
+        height, width = (n // STRIDE_PX for n in (self.layout.height_px, self.layout.width_px))
+        whole = np.zeros((len(prototypes), height, width), np.float32)
+        v, u = (slice(side.start // STRIDE_PX, side.stop // STRIDE_PX) for side in window)
+        whole[:, v, u] = prototypes
+        return replace(found, boxes=found.boxes + [column, row, column, row]), whole
 
     def mask(
         self, found: Detections, prototypes: np.ndarray, i: int, shape: tuple[int, int]

@@ -14,6 +14,7 @@ from soft_arm_vision.segmentation.yolact.anchors import (
 CONSIDERED = 200  # best anchors of each class
 NMS_IOU = 0.5
 MAX_INSTANCES = 100
+STRIDE_PX = 4  # size of the cells of the prototypes
 MASK_MARGIN_PX = 1  # of the prototypes, kept around the predicted box
 
 
@@ -88,7 +89,7 @@ def fast_nms(boxes: np.ndarray) -> np.ndarray:
 
 
 def mask_logits(
-    prototypes: np.ndarray, coefficients: np.ndarray, box: np.ndarray, stride_px: int = 4
+    prototypes: np.ndarray, coefficients: np.ndarray, box: np.ndarray, stride_px: int = STRIDE_PX
 ) -> tuple[np.ndarray, int, int]:
     """Return the mask of one instance inside its box as logits, which are positive inside.
 
@@ -116,7 +117,7 @@ def assemble(
     box: np.ndarray,
     layout: AnchorLayout,
     shape: tuple[int, int],
-    stride_px: int = 4,
+    stride_px: int = STRIDE_PX,
 ) -> tuple[np.ndarray, int, int]:
     """Return the mask of one instance in pixels of the whole image.
 
