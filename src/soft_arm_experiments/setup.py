@@ -50,6 +50,7 @@ setup(
         'console_scripts': [
             'virtual_rig_for = soft_arm_experiments.cli.calibrate_virtual:virtual_rig_for',
         ],
+        'softarm.bag': ['evaluate = soft_arm_experiments.cli.bag_evaluate:main'],
         'softarm.bench': [
             'cell = soft_arm_experiments.cli.bench_cell:main',
             'kinematics = soft_arm_experiments.cli.bench_kinematics:main',

@@ -1,4 +1,7 @@
-"""`softarm bag`: record, replay, list and plot bags (MCAP, readable by `ros2 bag`)."""
+"""`softarm bag`: record, replay, list, plot and compare bags (MCAP, readable by `ros2 bag`).
+
+Other packages offer further commands by entry points of the group `softarm.bag`.
+"""
 
 import argparse
 import json
@@ -6,6 +9,7 @@ import signal
 import sys
 import threading
 import time
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from soft_arm_description.command_line import (
@@ -18,10 +22,12 @@ from soft_arm_description.command_line import (
 )
 from softarm_cli.errors import BagError, GraphError
 from softarm_cli.graph.names import graph_name, topic_name
+from softarm_cli.softarm import summary
 
 _EXAMPLES = """examples:
   softarm bag record -o out/monday --images        every topic and the cameras' images, until Ctrl-C
   softarm bag plot out/monday                      pressures and tip as a picture, out/monday.png
+  softarm bag evaluate out/monday out/tuesday      camera, models and controller, compared
   softarm bag play out/monday --namespace replay   everything but commands, under /replay/..
 """
 _SAFETY = """Set points (pressure_command, limb_configuration and others, in any namespace) move
@@ -32,13 +38,19 @@ nothing is sent under its own name while a driver runs: give --namespace or --do
 
 def main(argv: list[str]) -> int:
     """Entry point; returns the exit code."""
+    offered = {point.name: point for point in entry_points(group='softarm.bag')}
+    if argv and argv[0] in offered:
+        return offered[argv[0]].load()(argv[1:]) or 0
     parser = CommandLine(
         prog='softarm bag',
-        description='Record, replay, list and plot bags (MCAP, readable by ros2 bag).',
+        description='Record, replay, list, plot and compare bags (MCAP, readable by ros2 bag).',
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    commands = parser.add_subparsers(required=True, metavar='record|play|info|plot')
+    names = '|'.join(['record', 'play', 'info', 'plot', *sorted(offered)])
+    commands = parser.add_subparsers(required=True, metavar=names)
+    for name, point in sorted(offered.items()):
+        commands.add_parser(name, help=summary(point))
     record = commands.add_parser('record', help='record topics until Ctrl-C')
     record.add_argument(
         'topics',

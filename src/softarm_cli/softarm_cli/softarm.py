@@ -2,7 +2,7 @@
 
 A package offers a command by an entry point in its setup.py, `name = module:main`, where
 `main(argv)` returns the exit code: in group `softarm.commands` for `softarm NAME`, in
-`softarm.calibrate`, `.experiment`, `.bench`, `.train`, `.sim` and `.vision` for
+`softarm.calibrate`, `.experiment`, `.bench`, `.train`, `.sim`, `.vision` and `.bag` for
 `softarm GROUP NAME`.
 """
 
@@ -43,7 +43,7 @@ def _dispatch(prog: str, group: str, argv: list[str], groups: dict[str, str]) ->
         print(f'usage: {prog} NAME ...\n')
         print(
             '\n'.join(
-                f'  {name:14s}{groups[name] if name in groups else _summary(offered[name])}'
+                f'  {name:14s}{groups[name] if name in groups else summary(offered[name])}'
                 for name in names
             )
             or '  nothing is installed'
@@ -65,7 +65,7 @@ def _dispatch(prog: str, group: str, argv: list[str], groups: dict[str, str]) ->
     return offered[name].load()(rest) or 0
 
 
-def _summary(point: EntryPoint) -> str:
+def summary(point: EntryPoint) -> str:
     """Return the first line of the module's docstring after its colon, without importing it."""
     specification = importlib.util.find_spec(point.module)
     if specification is None or specification.origin is None:

@@ -1,0 +1,93 @@
+"""What a robot file and a rig say of an arm: its kinematic models, camera and dynamics."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from soft_arm_control.tip.bias_filter import BiasFilter
+from soft_arm_control.tip.dynamics import Dynamics
+from soft_arm_control.tip.residual_model import ResidualModel
+from soft_arm_description.calibration import load_calibration
+from soft_arm_description.errors import DescriptionError
+from soft_arm_description.rig import load_rig
+from soft_arm_description.robot import Robot, load_robot
+from soft_arm_kinematics.arm import Arm, BellowsArm, load_arm, make_arm
+from soft_arm_vision.calibration import extrinsics
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.ring.detector import RingDetector
+from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
+
+_Loaded = TypeVar('_Loaded')
+
+
+@dataclass(frozen=True)
+class ArmFiles:
+    """An arm as its files describe it.
+
+    Attributes:
+        robot: The robot file.
+        models: Arms by the name of their model; pressures alone set them.
+        dynamics: Lag and creep, for the controller's estimate; None if the rig has none.
+        mounting: Pose of the camera; None if the rig has none.
+        lacking: Why `dynamics` or `mounting` is None, one line each.
+        segmenter: How the ring is found: colour or yolact.
+    """
+
+    robot: Robot
+    models: dict[str, Arm]
+    dynamics: Dynamics | None
+    mounting: extrinsics.Mounting | None
+    lacking: dict[str, str]
+    segmenter: str
+
+    def new_detector(self) -> RingDetector:
+        """Return a detector that has seen nothing, so that its poses depend on one bag alone."""
+        ring = ring_of(self.robot)
+        return RingDetector(ring, make_segmenter(self.segmenter, ring))
+
+    def new_filter(self) -> BiasFilter | None:
+        """Return the controller's estimator before its first sample; None without dynamics."""
+        arm = self.models[CALIBRATED]
+        if self.dynamics is None or not isinstance(arm, BellowsArm):
+            return None
+        nothing_learnt = ResidualModel(np.mean(arm.length_limits_m, axis=0))
+        return BiasFilter(arm, nothing_learnt, self.dynamics)
+
+
+FROM_FILE, CALIBRATED = 'model of the robot file', 'calibrated model'
+
+
+def load_files(robot: str, rig: str, extrinsics_file: Path | None, segmenter: str) -> ArmFiles:
+    """Load a robot file and what a rig's calibrations say of it.
+
+    Args:
+        robot: Name of a shipped robot, or path of a robot file.
+        rig: Name of a rig, or path of its folder.
+        extrinsics_file: Another file of the camera's pose; None: the rig's.
+        segmenter: How the ring is found: colour or yolact.
+
+    Raises:
+        DescriptionError: If the robot or its curves cannot be loaded.
+        VisionError: If a file of extrinsics that was given cannot be used.
+    """
+    loaded, where = load_robot(robot), load_rig(rig)
+    lacking: dict[str, str] = {}
+
+    def unless_lacking(what: str, load: Callable[[], _Loaded]) -> _Loaded | None:
+        try:
+            return load()
+        except (DescriptionError, VisionError) as error:
+            lacking[what] = str(error)
+            return None
+
+    mounting: extrinsics.Mounting | None
+    if extrinsics_file is not None:
+        mounting = extrinsics.load(where, loaded, extrinsics_file)
+    else:
+        mounting = unless_lacking('extrinsics', lambda: extrinsics.load(where, loaded))
+    dynamics = unless_lacking('dynamics', lambda: load_calibration(where, Dynamics, loaded).values)
+    models = {FROM_FILE: make_arm(loaded), CALIBRATED: load_arm(robot, rig)}
+    return ArmFiles(loaded, models, dynamics, mounting, lacking, segmenter)

@@ -1,0 +1,138 @@
+"""Tip of a recorded arm by its camera, by each kinematic model, and by the controller's estimate.
+
+The estimates are those of the running arm: the ring detector of `ring_detector`, the calibrated
+curve of `forward_kinematics`, and the filter of `tip_controller` without what it learns at goals.
+The filter takes pressures and rings in the order of the recording: an image as soon as it was
+recorded, a recorded ring pose when it was. So the same bag gives the same numbers.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from soft_arm_control.tip.bias_filter import BiasFilter
+from soft_arm_experiments.bags.arm_files import ArmFiles
+from soft_arm_experiments.bags.recorded import (
+    Pressures,
+    Rings,
+    Topics,
+    find_topics,
+    read_pressures,
+    read_rings,
+    read_truth,
+)
+from soft_arm_experiments.bags.track import Track
+from softarm_cli.bags.file import Bag
+from softarm_cli.errors import BagError
+
+VISION, LAGGED, ESTIMATE = 'vision', 'model with lag and creep', "controller's estimate"
+_NO_PRESSURES = 'the bag holds no pressures'
+
+
+@dataclass(frozen=True)
+class BagTracks:
+    """The tip in one bag.
+
+    Attributes:
+        name: Path of the bag, as it was given.
+        is_cut: Whether its recorder was killed.
+        duration_s: Time from its first message to its last [s].
+        topics: Full names of the topics that were read, by their role.
+        tracks: Tip by the name of the estimate.
+        truth: True tip; None if it was not recorded.
+        left_out: Why an estimate is not among the tracks, by its name.
+    """
+
+    name: str
+    is_cut: bool
+    duration_s: float
+    topics: dict[str, str]
+    tracks: dict[str, Track]
+    truth: Track | None
+    left_out: dict[str, str]
+
+
+def estimate(
+    bag: Bag,
+    files: ArmFiles,
+    namespace: str | None = None,
+    truth: str | None = None,
+    report: Callable[[], None] = lambda: None,
+) -> BagTracks:
+    """Return the tip by everything that can tell it from a bag.
+
+    Args:
+        bag: An open bag.
+        files: The arm.
+        namespace: Namespace of the arm; None: the only one in the bag.
+        truth: Full name of the topic of the true pose; None: that of a virtual rig.
+        report: Called after every image.
+
+    Raises:
+        BagError: If the bag is damaged, of another robot, in other frames, or holds nothing to
+            compare.
+        VisionError: If the images cannot be used.
+    """
+    topics = find_topics(bag, namespace, truth, files.mounting)
+    tracks: dict[str, Track] = {}
+    left_out: dict[str, str] = {}
+    pressures = None
+    if topics.pressures is not None:
+        pressures = read_pressures(bag, topics.pressures, files.robot)
+    if pressures is None or not len(pressures.stamps_ns):
+        left_out |= dict.fromkeys((*files.models, LAGGED, ESTIMATE), _NO_PRESSURES)
+        pressures = None
+    true_tip = read_truth(bag, topics.truth, files.robot)
+    rings = read_rings(bag, topics, files, report)
+    if len(rings.stamps_ns):
+        tracks[VISION] = Track.of(rings.stamps_ns, rings.points_m)
+    else:
+        left_out[VISION] = _why_no_rings(bag, topics, files)
+    if pressures is not None:
+        for name, arm in files.models.items():
+            actuation = arm.actuation_at(arm.clip_pressures(pressures.values_pa))
+            tracks[name] = Track.of(pressures.stamps_ns, arm.tip(actuation))
+        if (lagged := files.new_filter()) is None:
+            why = files.lacking.get('dynamics', 'the controller works with bellows alone')
+            left_out |= {LAGGED: why, ESTIMATE: why}
+        else:
+            tracks[LAGGED] = _filtered(lagged, pressures, None)
+            if VISION in tracks:
+                tracks[ESTIMATE] = _filtered(files.new_filter() or lagged, pressures, rings)
+            else:
+                left_out[ESTIMATE] = left_out[VISION]
+    if len(tracks) + (true_tip is not None) < 2:
+        raise BagError(
+            f'{bag.path} holds nothing to compare: '
+            f'{"; ".join(f"no {name}: {why}" for name, why in left_out.items())}'
+        )
+    return BagTracks(
+        str(bag.path), bag.is_cut, bag.duration_s, topics.used(), tracks, true_tip, left_out
+    )
+
+
+def _why_no_rings(bag: Bag, topics: Topics, files: ArmFiles) -> str:
+    if topics.camera is not None:
+        return 'the ring was detected in no image'
+    if topics.ring_pose is not None:
+        return f'{topics.ring_pose} holds no pose'
+    return files.lacking.get('extrinsics', 'the bag holds neither images nor ring_pose')
+
+
+def _filtered(bias_filter: BiasFilter, pressures: Pressures, rings: Rings | None) -> Track:
+    """Return the estimate at the stamp of each sample of the pressures."""
+    first_ns = int(pressures.stamps_ns[0])
+    arrivals = [(int(at_ns), 0, i) for i, at_ns in enumerate(pressures.recorded_ns)]
+    if rings is not None:
+        arrivals += [(int(at_ns), 1, i) for i, at_ns in enumerate(rings.recorded_ns)]
+    points_m = np.empty((len(pressures.stamps_ns), 3))
+    for _, is_ring, i in sorted(arrivals):
+        if is_ring and rings is not None:
+            stamp_s = (int(rings.stamps_ns[i]) - first_ns) * 1e-9
+            bias_filter.add_ring(stamp_s, rings.points_m[i], rings.covariances_m2[i])
+        else:
+            stamp_s = (int(pressures.stamps_ns[i]) - first_ns) * 1e-9
+            bias_filter.add_pressures(stamp_s, pressures.values_pa[i])
+            points_m[i] = bias_filter.tip_m()
+    return Track.of(pressures.stamps_ns, points_m)
