@@ -15,6 +15,7 @@ from pneumatic_driver.pcu2v import Pcu2v
 from soft_arm_sim.devices import pcu2v
 from soft_arm_sim.devices.modbus_server import DeviceThread
 from soft_arm_sim.devices.valve_board import ValveBoard
+from steady_clock import turns
 
 
 def wait_for(
@@ -61,8 +62,10 @@ class KeepAlive:
         self._thread.start()
 
     def _run(self, action):
-        while not self._stop.wait(0.02):
-            action()
+        with turns() as own:
+            while not self._stop.wait(0.02):
+                own.turn()
+                action()
 
     def stop(self):
         self._stop.set()

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from pneumatic_driver import driver
 from pneumatic_driver.device import Device
 from pneumatic_driver.driver import Driver
 from pneumatic_driver.register_map import load_map
@@ -21,6 +22,12 @@ def nothing_left_behind():
     before = set(threading.enumerate())
     yield
     wait_for(lambda: set(threading.enumerate()) <= before, 2.0, 'the end of all threads')
+
+
+@pytest.fixture(autouse=True)
+def patient_calls(monkeypatch):
+    """A call of the driver's thread hangs only after minutes of the wall clock."""
+    monkeypatch.setattr(driver, '_CALL_TIMEOUT_S', 120.0)
 
 
 @pytest.fixture(scope='session')

@@ -15,8 +15,11 @@ from pathlib import Path
 
 import pytest
 
+from steady_clock import turns
+
 FIRMWARE = Path(__file__).resolve().parents[3] / 'firmware'
 FRAME_MAX = 256
+LONGEST_SILENCE_S = 0.03  # within a frame
 
 
 def build_library(build: Path, channels: int = 6) -> ctypes.CDLL:
@@ -92,6 +95,7 @@ class PtySlave:
         self.device = self.devices[0]
         self.frozen, self.uptime_ms = False, 0
         self.answers = None  # makes of every answer what is sent instead
+        self._heard_s = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name='pty_slave')
         self._thread.start()
@@ -104,26 +108,35 @@ class PtySlave:
                 os.close(end)
 
     def _run(self) -> None:
-        last_s, frames = time.monotonic(), {master: b'' for master, _ in self._pairs}
-        while not self._stop.is_set():
-            # Silence of a few characters ends a frame.
-            ready, _, _ = select.select(list(frames), [], [], 0.002)
-            for master, frame in frames.items():
-                if master in ready:
-                    frames[master] += os.read(master, FRAME_MAX)
-                elif frame:
-                    self._answer(master, frame)
-                    frames[master] = b''
-            now_s = time.monotonic()
-            if (dt_ms := int((now_s - last_s) * 1e3)) >= 1:
-                last_s += dt_ms * 1e-3
-                self._tick(min(dt_ms, 50))
+        self._last_s, frames = time.monotonic(), {master: b'' for master, _ in self._pairs}
+        with turns() as own:
+            while not self._stop.is_set():
+                own.turn()
+                self._pass(frames)
 
-    def _answer(self, master: int, frame: bytes) -> None:
-        if self.frozen:
-            return
-        if answer := self.board.answer(frame):
+    def _pass(self, frames: dict[int, bytes]) -> None:
+        # Silence of a few characters ends a frame; the kernel may still hold the rest of one that
+        # has no answer.
+        ready, _, _ = select.select(list(frames), [], [], 0.002)
+        for master, frame in frames.items():
+            if master in ready:
+                frames[master] += os.read(master, FRAME_MAX)
+                self._heard_s[master] = time.monotonic()
+            elif frame and (
+                self._answer(master, frame)
+                or time.monotonic() - self._heard_s[master] > LONGEST_SILENCE_S
+            ):
+                frames[master] = b''
+        if (dt_ms := int((time.monotonic() - self._last_s) * 1e3)) >= 1:
+            self._last_s += dt_ms * 1e-3
+            self._tick(min(dt_ms, 50))
+
+    def _answer(self, master: int, frame: bytes) -> bool:
+        """Answer a frame; return whether it is one for this device."""
+        answer = b'' if self.frozen else self.board.answer(frame)
+        if answer:
             os.write(master, self.answers(answer) if self.answers else answer)
+        return bool(answer)
 
     def _tick(self, dt_ms: int) -> None:
         self.uptime_ms += dt_ms

@@ -19,6 +19,7 @@ from abb_rws_bridge.monitor import LOST, UP
 from abb_rws_bridge.rws1 import RWS1
 from abb_rws_bridge.session import Endpoint
 from rws_testing.cell import USER
+from steady_clock import SteadyClock
 
 PORT = 8080
 OURS, THEIRS = '10.99.0.1', '10.99.0.2'
@@ -28,7 +29,7 @@ EMULATOR = 'echo here; read _; ip link set lo up; exec "$0" -m abb_rws_emulator.
 def ip(*words: str, inside: int | None = None) -> None:
     """Run `ip`, here or in the namespace of a process."""
     prefix = [] if inside is None else ['nsenter', '-t', str(inside), '-n']
-    subprocess.run([*prefix, 'ip', *words], check=True, timeout=5)
+    subprocess.run([*prefix, 'ip', *words], check=True, timeout=60)
 
 
 def main() -> None:
@@ -47,10 +48,12 @@ def main() -> None:
     command = ['unshare', '--net', 'sh', '-c', EMULATOR, sys.executable, *options]
     peer = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
-        sys.stdout.write(json.dumps(_measure(peer)) + '\n')
+        with SteadyClock():  # what is measured are the client's own time-outs
+            told = _measure(peer)
+        sys.stdout.write(json.dumps(told) + '\n')
     finally:
         peer.kill()
-        peer.communicate(timeout=5.0)
+        peer.communicate(timeout=60)
 
 
 def _measure(peer: subprocess.Popen) -> dict:
@@ -72,24 +75,23 @@ def _measure(peer: subprocess.Popen) -> dict:
             changed.notify_all()
 
     link = Link(lambda: Controller(Endpoint(THEIRS, PORT), USER, RWS1), on_change)
-    link.open(10.0)
+    link.open(60.0)
     try:
-        _until(changed, lambda: link.events_live, 5.0)
+        _until(changed, lambda: link.events_live, 30.0)
         ip('link', 'set', 'cable1', 'down', inside=peer.pid)
-        lost_s = _until(changed, lambda: link.known.link == LOST, 5.0)
-        events_lost_s = lost_s + _until(changed, lambda: not link.events_live, 5.0)
+        lost_s = _until(changed, lambda: link.known.link == LOST, 30.0)
+        events_lost_s = lost_s + _until(changed, lambda: not link.events_live, 30.0)
         age_s = link.known.joints.age_s
         ip('link', 'set', 'cable1', 'up', inside=peer.pid)
-        back_s = _until(
+        _until(
             changed,
             lambda: link.known.link == UP and link.known.joints.age_s < 0.3 and link.events_live,
-            15.0,
+            60.0,
         )
         return {
             'lost_s': lost_s,
             'events_lost_s': events_lost_s,
             'age_s': age_s,
-            'back_s': back_s,
             'sessions': link.sessions_used,
         }
     finally:

@@ -29,14 +29,14 @@ class EmulatorProcess:
             *more,
         ]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        ready, _, _ = select.select([self.process.stdout], [], [], 30.0)
-        assert ready, 'the emulator did not start within 30 s'
+        ready, _, _ = select.select([self.process.stdout], [], [], 120.0)
+        assert ready, 'the emulator did not start within 120 s'
         told = json.loads(self.process.stdout.readline())
         self.port, self.control_port = told['port'], told['control_port']
 
     def state(self) -> dict:
         with urllib.request.urlopen(
-            f'http://127.0.0.1:{self.control_port}/state', timeout=5.0
+            f'http://127.0.0.1:{self.control_port}/state', timeout=60.0
         ) as answer:
             return json.load(answer)
 
@@ -53,8 +53,8 @@ class EmulatorProcess:
             json.dumps(values).encode(),
             method='POST',
         )
-        urllib.request.urlopen(request, timeout=5.0).close()
+        urllib.request.urlopen(request, timeout=60.0).close()
 
     def end(self) -> None:
         self.process.kill()
-        self.process.communicate(timeout=5.0)
+        self.process.communicate(timeout=60.0)

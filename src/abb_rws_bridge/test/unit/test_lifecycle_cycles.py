@@ -63,11 +63,11 @@ def test_fifty_cycles_with_a_fault_in_each_leave_nothing(generation, dialect):
 
     link, slowest_s = Link(lambda: Controller(endpoint, USER, dialect), on_change, ping_s=0.5), 0.0
     try:
-        link.open(5.0)
+        link.open(60.0)
         link.close()
         before = held()
         for cycle, (kind, values) in zip(range(CYCLES), itertools.cycle(FAULTS), strict=False):
-            link.open(5.0)
+            link.open(60.0)
             (peer.spoil if kind == 'faults' else lambda kind=kind, **v: peer.act(kind, **v))(
                 **values
             )
@@ -76,7 +76,7 @@ def test_fifty_cycles_with_a_fault_in_each_leave_nothing(generation, dialect):
                 peer.spoil()
                 with changed:
                     assert changed.wait_for(
-                        lambda: link.known.link == UP and link.known.ready, 5.0
+                        lambda: link.known.link == UP and link.known.ready, 60.0
                     ), (kind, values, link.known.error)
             began_s = time.monotonic()
             link.close()
@@ -98,7 +98,7 @@ def _command(link: Link) -> None:
     """One command of a user, which may be refused, but not hang."""
     try:
         link.submit(lambda controller, _monitor: controller.set_signal('DO_01', 1)).future.result(
-            3.0
+            60.0
         )
     except RwsError as error:
         assert str(error)

@@ -49,16 +49,16 @@ class Cell:
         request = urllib.request.Request(
             f'{self._control}/actions/{name}', json.dumps(values).encode(), method='POST'
         )
-        urllib.request.urlopen(request, timeout=5.0).close()
+        urllib.request.urlopen(request, timeout=60.0).close()
 
     def state(self) -> dict:
-        with urllib.request.urlopen(f'{self._control}/state', timeout=5.0) as answer:
+        with urllib.request.urlopen(f'{self._control}/state', timeout=60.0) as answer:
             return json.load(answer)
 
     def end(self) -> None:
         self.client.close()
         self._process.kill()
-        self._process.communicate(timeout=5.0)
+        self._process.communicate(timeout=60.0)
 
 
 @pytest.fixture(scope='module')
@@ -138,11 +138,11 @@ def test_it_gets_the_right_to_write_in_manual_mode(cell):
         with pytest.raises(Exception, match='did not grant'):
             client.request_rmmp(timeout=0.3)
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            asked = pool.submit(client.request_rmmp, 5.0)
+            asked = pool.submit(client.request_rmmp, 60.0)
             while 'PENDING' not in cell.state()['remote_privilege'] and not asked.done():
                 pass
             cell.act('answer_remote_privilege', granted=True)
-            asked.result(5.0)
+            asked.result(60.0)
         assert client.poll_rmmp() is True
     finally:
         cell.act('operation_mode', mode='AUTO')
@@ -179,7 +179,7 @@ def test_it_is_told_of_changes_and_uses_one_session(cell):
             'EventLogEntryEvent',
         }
         while missing:
-            missing.discard(type(events.get(timeout=5.0)).__name__)
+            missing.discard(type(events.get(timeout=60.0)).__name__)
     finally:
         subscription.close()
     assert cell.state()['sessions_opened'] == 1

@@ -18,6 +18,7 @@ from pneumatic_driver.driver import Driver
 from pneumatic_driver.errors import CommandError, HeldError, LinkError, RefusedError
 from pneumatic_driver.hold import own_name
 from soft_arm_sim.devices.modbus_server import RELEASE_S
+from steady_clock import turns
 
 from ..boards import KeepAlive, wait_for
 from ..conftest import device_of
@@ -29,20 +30,21 @@ def moving(recorder, rig):
     """Arm, and command until the device follows."""
     recorder.driver.connect()
     recorder.driver.arm()
-    wait_for(
-        lambda: [recorder.driver.command(rig.targets_pa), rig.plant.follows(rig.targets_pa)][1],
-        what='the plant following',
+    return keep_commanding(
+        recorder.driver, rig, lambda: rig.plant.follows(rig.targets_pa) and recorder.driver
     )
-    return recorder.driver
 
 
 def keep_commanding(driver, rig, until, deadline_s=10.0, targets_pa=None):
-    def step():
-        with contextlib.suppress(CommandError):
-            driver.command(targets_pa or rig.targets_pa)
-        return until()
+    with turns() as own:
 
-    return wait_for(step, deadline_s)
+        def step():
+            own.turn()
+            with contextlib.suppress(CommandError):
+                driver.command(targets_pa or rig.targets_pa)
+            return until()
+
+        return wait_for(step, deadline_s)
 
 
 def test_follows_commands_at_50_hz(rig, make_driver):

@@ -91,6 +91,7 @@ def instrument_of(device: str, timeout_s: float = 1.0):
     )
     instrument = minimalmodbus.Instrument(device, 1, close_port_after_each_call=True)
     instrument.serial.baudrate, instrument.serial.timeout = 250_000, timeout_s
+    minimalmodbus.serial.serialutil.Timeout.TIME = lambda _self: time.monotonic()
     return instrument
 
 
