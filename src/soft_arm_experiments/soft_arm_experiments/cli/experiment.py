@@ -75,8 +75,8 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
     )
     parser.add_argument(
         '--segmenter',
-        choices=('colour', 'yolact'),
-        default='colour',
+        choices=('yolact', 'colour'),
+        default='yolact',
         help='segmenter of the virtual rig that is started (default: %(default)s)',
     )
     parser.add_argument(

@@ -37,7 +37,7 @@ def main(argv: list[str]) -> int:
         help='number of fits at each pose (default: %(default)s)',
     )
     parser.add_argument(
-        '--segmenter', choices=('colour', 'yolact'), default='colour', help='(default: %(default)s)'
+        '--segmenter', choices=('yolact', 'colour'), default='yolact', help='(default: %(default)s)'
     )
     parser.add_argument(
         '--depth-scale-error',

@@ -32,7 +32,7 @@ def main(argv: list[str]) -> int:
     parser.add_rig()
     parser.add_argument('--extrinsics', type=input_file, help='another extrinsics file')
     parser.add_argument(
-        '--segmenter', default='colour', help='colour or yolact (default: %(default)s)'
+        '--segmenter', default='yolact', help='yolact or colour (default: %(default)s)'
     )
     parser.add_argument(
         '--plot',

@@ -37,7 +37,7 @@ class RingDetectorParameters:
         'virtual', 'name of a rig, or path of its folder; its extrinsics are used'
     )
     extrinsics_file: str = parameters.parameter('', "another extrinsics file; empty: the rig's")
-    segmenter: str = parameters.parameter('colour', 'how the ring is found: colour or yolact')
+    segmenter: str = parameters.parameter('yolact', 'how the ring is found: yolact or colour')
     camera_root_frame: str = parameters.parameter('camera_link', "root of the camera's own frames")
     stale_s: float = parameters.parameter(
         0.2, 'age of the newest pose that is an error [s]', minimum=0.05, maximum=10.0
