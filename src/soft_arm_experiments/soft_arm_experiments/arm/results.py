@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from soft_arm_experiments.arm.experiments import Experiment
+from soft_arm_experiments.arm.rig import Clock
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Result:
 
     experiment: Experiment
     plant_seed: int | None  # None if the rig was already running
+    clock: Clock
     open_loop: Run
     closed_loop: Run
     responses: tuple[StepResponse, ...]
@@ -80,7 +82,9 @@ class Result:
             'closed_loop_mean_m': float(np.mean(closed_m)),
             'closed_loop_p95_m': float(np.percentile(closed_m, 95)),
             'settle_s': {f'{r.theta_deg:.0f}_deg': r.settle_s for r in self.responses} or None,
+            'valve_limit_s': {f'{r.theta_deg:.0f}_deg': r.limit_s for r in self.responses} or None,
             'plant_seed': self.plant_seed,
+            'clock': self.clock,
             'rates_hz': self.rates_hz,
             'latency_ms': self.latency_ms,
             'steps': steps,

@@ -104,13 +104,13 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
 
 def _run(options: Namespace, names: tuple[str, ...]) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # clean up as after Ctrl-C
+    from soft_arm_experiments.arm.experiment_runner import ExperimentRunner, Pace
     from soft_arm_experiments.arm.report import (  # slow to import: matplotlib, then ROS
         settling_table,
         table,
         write_overview,
         write_report,
     )
-    from soft_arm_experiments.ros.experiment_runner import ExperimentRunner, Pace
     from soft_arm_experiments.ros.rig_session import RigSession
 
     arm = load_bellows_arm(options.robot, options.rig)
@@ -127,7 +127,7 @@ def _run(options: Namespace, names: tuple[str, ...]) -> int:
         stack.enter_context(_recording(folder / 'bag'))
         if not options.no_twin:
             _offer_page(stack, folder)
-        session = stack.enter_context(RigSession(arm.robot))
+        session = stack.enter_context(RigSession(arm.robot, plant_seed=seed, check=check))
         progress = stack.enter_context(
             tqdm(
                 total=round(total_s),
@@ -143,11 +143,11 @@ def _run(options: Namespace, names: tuple[str, ...]) -> int:
             # Repeated steps are not part of the total.
             progress.update(min(round(seconds, 1), progress.total - progress.n))
 
-        runner = ExperimentRunner(session, arm, dynamics, pace, on_time, check)
+        runner = ExperimentRunner(session, arm, dynamics, pace, on_time)
         results = []
         for e in experiments:
             progress.set_description(e.name)
-            results.append(runner.run(e, seed))
+            results.append(runner.run(e))
     values = {result.experiment.name: result.as_json() for result in results}
     if len(names) == 1:
         report = write_report(results[0], folder)

@@ -1,6 +1,7 @@
 """Connect a program to a running rig: record its topics, command it, wait with deadlines."""
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -15,6 +16,7 @@ from soft_arm_control.errors import ExperimentError, MessageError
 from soft_arm_control.ros import conversions
 from soft_arm_control.tip.command_shaper import PERIOD_S
 from soft_arm_description.robot import Robot
+from soft_arm_experiments.arm.rig import Clock, Ending
 from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import ChamberPressures, TipTarget
 from soft_arm_node_kit import qos
@@ -57,15 +59,24 @@ class Series:
         return (len(stamps_s) - 1) / (stamps_s[-1] - stamps_s[0]) if len(stamps_s) > 2 else 0.0
 
 
+EXPECTED = MoveTip.Result.NONE, MoveTip.Result.CANCELLED  # endings that are no faults
+
+
 class RigSession(Session):
     """A session that spins in a thread and raises ExperimentError when a deadline passes.
+
+    It is a `soft_arm_experiments.arm.rig.Rig`.
 
     Args:
         robot: Robot file of the arm.
         name: Name of the node.
         namespace: Namespace of the rig's nodes.
         camera: Namespace of the camera's topics.
+        plant_seed: Which virtual arm runs; None if this is not known.
+        check: Called often while waiting; raises if the rig has ended.
     """
+
+    clock: Clock = 'wall'
 
     def __init__(
         self,
@@ -73,10 +84,13 @@ class RigSession(Session):
         name: str = 'experiment',
         namespace: str = NAMESPACE,
         camera: str = '/camera/camera',
+        plant_seed: int | None = None,
+        check: Callable[[], None] = lambda: None,
     ):
         remedy = "see `softarm doctor` and the rig's log"
         super().__init__(name, namespace, remedy=remedy, error=ExperimentError)
         self._robot, self._camera = robot, camera
+        self.plant_seed, self.check = plant_seed, check
         self.truth = Series()
         self.pressures = Series()
         self.rings = Series()
@@ -121,14 +135,14 @@ class RigSession(Session):
 
     def move_tip(
         self,
-        point_m,
-        lengths_m,
+        point_m: np.ndarray,
+        lengths_m: np.ndarray,
         held: list[str],
         open_loop: bool,
         tolerance_m: float,
         timeout_s: float,
-    ):
-        """Send a goal; return a function that returns its result, or None while it runs."""
+    ) -> Ending:
+        """See `Rig.move_tip`."""
         goal = MoveTip.Goal(
             target=_target(point_m, lengths_m),
             tolerance_m=tolerance_m,
@@ -138,8 +152,10 @@ class RigSession(Session):
         )
         return self._result_of(self._move, goal)
 
-    def follow_path(self, points_m, lengths_m, times_s, held: list[str]):
-        """Send a path to follow in closed loop; return a function as `move_tip` does."""
+    def follow_path(
+        self, points_m: np.ndarray, lengths_m: np.ndarray, times_s: np.ndarray, held: list[str]
+    ) -> Ending:
+        """See `Rig.follow_path`."""
         waypoints = [_target(p, lengths) for p, lengths in zip(points_m, lengths_m, strict=True)]
         return self._result_of(
             self._follow,
@@ -148,7 +164,36 @@ class RigSession(Session):
             ),
         )
 
-    def _result_of(self, client: ActionClient, goal):
+    def wait_until(self, stop_s: float) -> None:
+        """See `Rig.wait_until`."""
+        stamps_s = self.truth.stamps_s
+        self.wait_for(
+            lambda: bool(stamps_s) and stamps_s[-1] >= stop_s,
+            stop_s - self.now_s() + 5.0,
+            f'the true tip on {TRUTH_TOPIC}',
+            self.check,
+        )
+
+    def tips(self, start_s: float, stop_s: float) -> tuple[np.ndarray, np.ndarray]:
+        """See `Rig.tips`."""
+        times_s, tips_m, _ = self.truth.since(start_s, stop_s)
+        return times_s, tips_m
+
+    def rates_hz(self, since_s: float) -> dict[str, float]:
+        """See `Rig.rates_hz`."""
+        seen = {'camera': self.images, 'valves': self.pressures, 'ring_pose': self.rings}
+        return {name: round(series.rate_hz(since_s), 2) for name, series in seen.items()}
+
+    def latency_ms(self) -> dict[str, float]:
+        """See `Rig.latency_ms`."""
+        values = self.diagnostics.get(f'{self._namespace}/tip_controller', {})
+        return {
+            f'p{p}': round(1e3 * float(values[f'image_to_command_p{p}_s']), 1)
+            for p in (50, 99)
+            if f'image_to_command_p{p}_s' in values
+        }
+
+    def _result_of(self, client: ActionClient, goal) -> Ending:
         results = []
 
         def accepted(future):
@@ -157,7 +202,7 @@ class RigSession(Session):
             )
 
         self.send(client, goal).add_done_callback(accepted)
-        return lambda: results[0] if results else None
+        return lambda: _ending(results[0]) if results else None
 
     def _on_truth(self, message: PoseStamped) -> None:
         self.truth.add(
@@ -199,6 +244,12 @@ class RigSession(Session):
         elif self._command is not None:
             self.node.destroy_publisher(self._command)
             self._command = None
+
+
+def _ending(result: MoveTip.Result | FollowPath.Result) -> tuple[bool, str]:
+    """Return whether a goal was reached, and what went wrong."""
+    message = '' if result.error_code in EXPECTED else result.error_msg
+    return result.error_code == MoveTip.Result.NONE, message
 
 
 def _target(point_m, lengths_m) -> TipTarget:

@@ -13,6 +13,8 @@ KEYS = {
     'closed_loop_mean_m',
     'closed_loop_p95_m',
     'settle_s',
+    'valve_limit_s',
+    'clock',
     'plant_seed',
     'rates_hz',
     'latency_ms',
@@ -33,7 +35,9 @@ def result(arm):
     response = StepResponse(
         90.0, 1.23, 0.95, 0.066, np.arange(0, 2, 0.1), np.linspace(0.066, 0.0005, 20)
     )
-    return Result(e, 7, run(0.008), run(0.0004), (response,), None, {'camera': 30.0}, {'p50': 41.0})
+    return Result(
+        e, 7, 'wall', run(0.008), run(0.0004), (response,), None, {'camera': 30.0}, {'p50': 41.0}
+    )
 
 
 def test_json_has_exactly_the_agreed_keys(result):
@@ -43,6 +47,7 @@ def test_json_has_exactly_the_agreed_keys(result):
         'closed_loop_p95_m'
     ] == pytest.approx(0.0004)
     assert values['settle_s'] == {'90_deg': 1.23}
+    assert values['valve_limit_s'] == {'90_deg': 0.95} and values['clock'] == 'wall'
     assert len(values['steps']) == 5 and values['steps'][2]['closed_loop_error_m'] == pytest.approx(
         0.0004
     )
@@ -65,7 +70,7 @@ def test_report_has_table_plots_csv_and_problems(result, tmp_path):
 def test_deflection_report_states_the_turn(arm, tmp_path):
     e = experiment(arm, 'deflection', 5)
     run = Run(np.arange(5.0), e.points_m, e.points_m, ())
-    result = Result(e, None, run, run, (), Lap(0.52, 0.519, 0.02, 0.0012, 0.003), {}, {})
+    result = Result(e, None, 'wall', run, run, (), Lap(0.52, 0.519, 0.02, 0.0012, 0.003), {}, {})
     text = write_report(result, tmp_path).read_text()
     assert '0.52 rad/s (standard deviation 0.02)' in text and 'a running rig' in text
     assert result.as_json()['settle_s'] is None

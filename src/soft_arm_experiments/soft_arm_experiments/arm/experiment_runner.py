@@ -1,4 +1,4 @@
-"""Run an experiment on a running rig: open loop, closed loop, then step responses or a turn."""
+"""Run an experiment on a rig: open loop, closed loop, then step responses or a turn."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -18,9 +18,8 @@ from soft_arm_experiments.arm.experiments import (
     targets,
 )
 from soft_arm_experiments.arm.results import Lap, Result, Run, StepResponse
-from soft_arm_experiments.ros.rig_session import TRUTH_TOPIC, RigSession
+from soft_arm_experiments.arm.rig import Ending, Rig
 from soft_arm_kinematics.arm import BellowsArm
-from soft_arm_msgs.action import MoveTip
 
 FIRST_S = 4.0  # time to reach the first target from any pose
 RESPONSE_S = 2.5
@@ -28,7 +27,6 @@ GOAL_TIMEOUT_S = 60.0  # steps end by the clock, not by the goal
 TOLERANCE_M = 0.001
 ATTEMPTS = 3
 START_SHARE = 0.1  # largest distance of a response's start from its target, share of the step
-EXPECTED = (MoveTip.Result.NONE, MoveTip.Result.CANCELLED)
 
 
 @dataclass(frozen=True)
@@ -50,37 +48,34 @@ class ExperimentRunner:
     """Run experiments on one rig.
 
     Args:
-        session: Connection to the rig.
+        rig: The rig.
         arm: The arm.
         dynamics: Identified dynamics, for the shortest possible settling times.
         pace: Durations of the parts of an experiment.
         on_time: Called with the seconds that have passed since its last call.
-        check: Called often while waiting; raises if the rig has ended.
     """
 
     def __init__(
         self,
-        session: RigSession,
+        rig: Rig,
         arm: BellowsArm,
         dynamics: Dynamics,
         pace: Pace,
         on_time: Callable[[float], None],
-        check: Callable[[], None],
     ):
-        self._session = session
+        self._rig = rig
         self._arm = arm
         self._dynamics = dynamics
         self._pace = pace
         self._on_time = on_time
-        self._check = check
 
-    def run(self, experiment: Experiment, plant_seed: int | None) -> Result:
+    def run(self, experiment: Experiment) -> Result:
         """Run all parts of one experiment.
 
         Raises:
             ExperimentError: If the true tip is missing during a step, or the rig ends.
         """
-        start_s = self._session.now_s()
+        start_s = self._rig.now_s()
         open_loop = self._pass(experiment, open_loop=True)
         closed_loop = self._pass(experiment, open_loop=False)
         responses = self._responses(experiment) if experiment.name == 'bend' else ()
@@ -88,23 +83,16 @@ class ExperimentRunner:
         if experiment.name == 'deflection' and self._pace.lap:
             lap, problems = self._lap(experiment)
             closed_loop = replace(closed_loop, problems=(*closed_loop.problems, *problems))
-        session = self._session
-        rates_hz = {
-            name: round(series.rate_hz(start_s), 2)
-            for name, series in (
-                ('camera', session.images),
-                ('valves', session.pressures),
-                ('ring_pose', session.rings),
-            )
-        }
-        values = session.diagnostics.get('soft_arm/tip_controller', {})
-        latency_ms = {
-            f'p{p}': round(1e3 * float(values[f'image_to_command_p{p}_s']), 1)
-            for p in (50, 99)
-            if f'image_to_command_p{p}_s' in values
-        }
         return Result(
-            experiment, plant_seed, open_loop, closed_loop, responses, lap, rates_hz, latency_ms
+            experiment,
+            self._rig.plant_seed,
+            self._rig.clock,
+            open_loop,
+            closed_loop,
+            responses,
+            lap,
+            self._rig.rates_hz(start_s),
+            self._rig.latency_ms(),
         )
 
     def _pass(self, experiment: Experiment, open_loop: bool) -> Run:
@@ -113,7 +101,7 @@ class ExperimentRunner:
         first_s = self._step(experiment, 0, open_loop, FIRST_S, problems)[1]
         for k in range(len(experiment.points_m)):
             stops_s.append(self._step(experiment, k, open_loop, self._pace.step_s, problems)[1])
-        times_s, tips_m, _ = self._session.truth.since(first_s, stops_s[-1])
+        times_s, tips_m = self._rig.tips(first_s, stops_s[-1])
         ends_m = np.array([end_of_step_m(times_s, tips_m, stop_s) for stop_s in stops_s])
         return Run(times_s - first_s, tips_m, ends_m, tuple(problems))
 
@@ -134,7 +122,7 @@ class ExperimentRunner:
         for _ in range(ATTEMPTS):
             self._step(steps, 0, False, RESPONSE_S, [])
             start_s, stop_s, problem = self._try_step(steps, k, False, RESPONSE_S)
-            times_s, tips_m, _ = self._session.truth.since(start_s, stop_s)
+            times_s, tips_m = self._rig.tips(start_s, stop_s)
             if problem is None and np.linalg.norm(tips_m[0] - start_m) <= START_SHARE * step_m:
                 settled_s = settling_time_s(times_s - start_s, tips_m, start_m, target_m)
                 break
@@ -161,19 +149,19 @@ class ExperimentRunner:
         problems: list[str] = []
         for attempt in range(1, ATTEMPTS + 1):
             self._step(path, 0, False, FIRST_S, problems)
-            start_s = self._session.now_s()
-            result = self._session.follow_path(
+            start_s = self._rig.now_s()
+            ending = self._rig.follow_path(
                 path.points_m, path.lengths_m, times_s, list(path.held_segments)
             )
             self._wait_until(start_s + times_s[-1])
-            ended = result()
-            if ended is None or ended.error_code in EXPECTED:
+            problem = _problem(ending)
+            if problem is None:
                 break
-            problems.append(f'continuous turn, attempt {attempt}: {ended.error_msg}')
+            problems.append(f'continuous turn, attempt {attempt}: {problem}')
         else:
             return None, problems
         # Leave out acceleration and braking: the first and the last half second.
-        seen_s, tips_m, _ = self._session.truth.since(start_s + 0.5, start_s + times_s[-1] - 0.5)
+        seen_s, tips_m = self._rig.tips(start_s + 0.5, start_s + times_s[-1] - 0.5)
         wanted_m = np.stack(
             [np.interp(seen_s - start_s, times_s, axis_m) for axis_m in path.points_m.T], axis=1
         )
@@ -204,14 +192,14 @@ class ExperimentRunner:
                 return start_s, stop_s
             problems.append(f'step {k}, attempt {attempt}: {problem}')
             duration_s = max(duration_s, FIRST_S)  # the fault may have left the arm anywhere
-        return start_s, self._session.truth.stamps_s[-1]  # score the pose after the last fault
+        return start_s, self._rig.now_s()  # score the pose after the last fault
 
     def _try_step(
         self, experiment: Experiment, k: int, open_loop: bool, duration_s: float
     ) -> tuple[float, float, str | None]:
         """Go to target k and wait until the time is up; return start and end [s], and any fault."""
-        session, start_s = self._session, self._session.now_s()
-        result = session.move_tip(
+        start_s = self._rig.now_s()
+        ending = self._rig.move_tip(
             experiment.points_m[k],
             experiment.lengths_m[k],
             list(experiment.held_segments),
@@ -220,17 +208,15 @@ class ExperimentRunner:
             GOAL_TIMEOUT_S,
         )
         self._wait_until(start_s + duration_s)
-        ended = result()
-        problem = None if ended is None or ended.error_code in EXPECTED else ended.error_msg
-        return start_s, start_s + duration_s, problem
+        return start_s, start_s + duration_s, _problem(ending)
 
     def _wait_until(self, stop_s: float) -> None:
-        truth, before_s = self._session.truth.stamps_s, self._session.now_s()
-        left_s = stop_s - before_s
-        self._session.wait_for(
-            lambda: bool(truth) and truth[-1] >= stop_s,
-            left_s + 5.0,
-            f'the true tip on {TRUTH_TOPIC}',
-            self._check,
-        )
+        left_s = stop_s - self._rig.now_s()
+        self._rig.wait_until(stop_s)
         self._on_time(left_s)
+
+
+def _problem(ending: Ending) -> str | None:
+    """Return why a goal failed; None if it runs, was reached, or was ended on purpose."""
+    ended = ending()
+    return None if ended is None else ended[1] or None
