@@ -63,6 +63,7 @@ setup(
             'extrinsics = soft_arm_experiments.cli.calibrate_extrinsics:main',
             'finger = soft_arm_experiments.cli.calibrate_finger:main',
             'grasp = soft_arm_experiments.cli.calibrate_grasp:main',
+            'ring-noise = soft_arm_experiments.cli.calibrate_ring_noise:main',
             'virtual = soft_arm_experiments.cli.calibrate_virtual:main',
         ],
         'softarm.commands': ['study = soft_arm_experiments.cli.study:main'],

@@ -33,6 +33,7 @@ COMMANDS = {
     'pressure_bend': 'softarm calibrate finger --live',
     'extrinsics': 'softarm calibrate extrinsics',
     'dynamics': 'softarm calibrate dynamics',
+    'ring_noise': 'softarm calibrate ring-noise',
     'no_load_reference': 'softarm calibrate grasp',
 }
 """Every kind of calibration, and the command that makes it."""

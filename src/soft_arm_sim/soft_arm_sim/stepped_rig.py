@@ -105,11 +105,16 @@ class _DelayedValves:
     def __init__(self, plant: BoardPlant, delay_s: float):
         self._plant = plant
         passes = int(np.ceil(delay_s * PASSES / TICK_S - 1e-6))
-        self._drives: deque[np.ndarray] = deque([np.zeros(plant.channels)] * passes)
+        self._set_pa = np.zeros(plant.channels)
+        self._drives: deque[np.ndarray] = deque([self._set_pa] * passes)
+        plant.set_valve_targets_pa(self._set_pa)
 
     def set_valve_targets_pa(self, targets_pa: np.ndarray) -> None:
         self._drives.append(targets_pa)
-        self._plant.set_valve_targets_pa(self._drives.popleft())
+        due_pa = self._drives.popleft()
+        if not np.array_equal(due_pa, self._set_pa):
+            self._plant.set_valve_targets_pa(due_pa)
+            self._set_pa = due_pa
 
     def sensor_pressures_pa(self) -> np.ndarray:
         return self._plant.sensor_pressures_pa()

@@ -4,7 +4,7 @@
 of a virtual one. `soft_arm_experiments.arm.in_process_rig.InProcessRig` is one without ROS.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
 import numpy as np
@@ -70,3 +70,9 @@ class Rig(Protocol):
 
     def latency_ms(self) -> dict[str, float]:
         """Return percentiles of the time from an image's stamp to its command [ms]; may be {}."""
+
+
+def rate_hz(stamps_s: Sequence[float], since_s: float) -> float:
+    """Return the rate of samples with these stamps [Hz] since a time [s]."""
+    seen_s = [stamp_s for stamp_s in stamps_s if stamp_s >= since_s]
+    return (len(seen_s) - 1) / (seen_s[-1] - seen_s[0]) if len(seen_s) > 2 else 0.0

@@ -13,6 +13,7 @@ from argparse import Namespace
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
@@ -25,10 +26,15 @@ from soft_arm_description.command_line import (
     positive_count,
     seed_number,
 )
-from soft_arm_description.rig import load_rig
+from soft_arm_description.rig import Rig, load_rig
+from soft_arm_description.robot import Robot
 from soft_arm_experiments.arm.experiments import experiment
-from soft_arm_kinematics.arm import load_bellows_arm
-from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_experiments.arm.rig import Rig as ArmRig
+from soft_arm_experiments.cli.calibrate_virtual import ERRORS, calibrated_rig
+from soft_arm_kinematics.arm import BellowsArm, load_bellows_arm
+
+if TYPE_CHECKING:
+    from soft_arm_experiments.arm.eyes import Eye
 
 ALIVE_S = 60.0
 QUICK_STEPS = {'bend': 7, 'deflection': 9}
@@ -65,7 +71,10 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
     parser = CommandLine(
         prog=f'softarm experiment {command}',
         description="Repeat the arm paper's experiments, open loop, then closed loop, on the rig "
-        'that runs in this ROS domain; if none runs, on a virtual rig that is started for them.',
+        'that runs in this ROS domain; if none runs, on a virtual rig that is started for them. '
+        'With --in-process nothing is started and nothing else runs: the rig is simulated in this '
+        'process, as fast as it can, and the same arguments give the same result.',
+        epilog=f'example: softarm experiment {command} --in-process --plant-seed 7 --json',
     )
     parser.add_argument(
         '--plant-seed',
@@ -98,8 +107,22 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
     parser.add_argument(
         '--no-twin', action='store_true', help='do not offer a page on which it is seen live'
     )
+    parser.add_argument(
+        '--in-process', action='store_true', help='simulate the rig in this process, without ROS'
+    )
+    parser.add_argument(
+        '--pose-noise',
+        action='store_true',
+        help="with --in-process: the ring by the rig's calibrated noise, without pictures; faster",
+    )
+    parser.add_argument(
+        '--delays',
+        type=Path,
+        metavar='FILE',
+        help='with --in-process: how late camera and valves are (default: the shipped file)',
+    )
     parser.add_json()
-    return parser.answer(argv, lambda options: _run(options, names), ControlError, KinematicsError)
+    return parser.answer(argv, lambda options: _run(options, names), *ERRORS)
 
 
 def _run(options: Namespace, names: tuple[str, ...]) -> int:
@@ -111,10 +134,15 @@ def _run(options: Namespace, names: tuple[str, ...]) -> int:
         write_overview,
         write_report,
     )
-    from soft_arm_experiments.ros.rig_session import RigSession
 
-    arm = load_bellows_arm(options.robot, options.rig)
-    dynamics = load_calibration(load_rig(options.rig), Dynamics, arm.robot).values
+    if not options.in_process and (options.pose_noise or options.delays):
+        raise ControlError('--pose-noise and --delays are for a rig in this process: --in-process')
+    if options.in_process:
+        calibrated = calibrated_rig(options.rig, options.robot)
+    else:
+        calibrated = load_rig(options.rig)
+    arm = load_bellows_arm(options.robot, calibrated.argument)
+    dynamics = load_calibration(calibrated, Dynamics, arm.robot).values
     steps = {
         name: options.steps or (QUICK_STEPS[name] if options.quick else None) for name in names
     }
@@ -123,11 +151,10 @@ def _run(options: Namespace, names: tuple[str, ...]) -> int:
     total_s = sum(pace.duration_s(e.name, len(e.points_m)) for e in experiments)
     folder = options.report / f'{"_".join(names)}_{options.plant_seed}'
     with ExitStack() as stack:
-        seed, check = _rig(stack, options, folder)
-        stack.enter_context(_recording(folder / 'bag'))
-        if not options.no_twin:
-            _offer_page(stack, folder)
-        session = stack.enter_context(RigSession(arm.robot, plant_seed=seed, check=check))
+        if options.in_process:
+            rig, wait = _in_process(stack, options, calibrated, arm, dynamics)
+        else:
+            rig, wait = _on_graph(stack, options, folder, arm.robot)
         progress = stack.enter_context(
             tqdm(
                 total=round(total_s),
@@ -137,13 +164,13 @@ def _run(options: Namespace, names: tuple[str, ...]) -> int:
                 bar_format='{desc}{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} s',
             )
         )
-        session.wait_for(lambda: not session.missing(), ALIVE_S, session.missing, check)
+        wait()
 
         def on_time(seconds: float) -> None:
             # Repeated steps are not part of the total.
             progress.update(min(round(seconds, 1), progress.total - progress.n))
 
-        runner = ExperimentRunner(session, arm, dynamics, pace, on_time)
+        runner = ExperimentRunner(rig, arm, dynamics, pace, on_time)
         results = []
         for e in experiments:
             progress.set_description(e.name)
@@ -168,6 +195,43 @@ def _run(options: Namespace, names: tuple[str, ...]) -> int:
             print('\n' + settling_table(result))
     print(f'\nreport: {report}')
     return 0
+
+
+def _in_process(
+    stack: ExitStack, options: Namespace, rig: Rig, arm: BellowsArm, dynamics: Dynamics
+) -> tuple[ArmRig, Callable[[], None]]:
+    """Return a rig in this process, and a function that waits until it is ready: at once."""
+    from soft_arm_experiments.arm.eyes import CameraEye, NoiseEye
+    from soft_arm_experiments.arm.in_process_rig import InProcessRig
+    from soft_arm_experiments.arm.ring_noise import RingNoise
+    from soft_arm_sim.delays import load_delays
+    from soft_arm_vision.calibration import extrinsics
+
+    seed = options.plant_seed
+    if options.pose_noise:
+        eye: Eye = NoiseEye(load_calibration(rig, RingNoise, arm.robot).values, seed)
+    else:
+        mounting = extrinsics.load(rig, arm.robot)
+        eye = CameraEye(arm.robot, mounting, seed, options.segmenter)
+    stack.callback(eye.close)
+    delays = load_delays(options.delays) if options.delays else load_delays()
+    return InProcessRig(arm, dynamics, eye, seed, delays), lambda: None
+
+
+def _on_graph(
+    stack: ExitStack, options: Namespace, folder: Path, robot: Robot
+) -> tuple[ArmRig, Callable[[], None]]:
+    """Return the rig of a ROS graph, recorded, and a function that waits until it is ready."""
+    from soft_arm_experiments.ros.rig_session import RigSession
+
+    seed, check = _rig(stack, options, folder)
+    stack.enter_context(_recording(folder / 'bag'))
+    if not options.no_twin:
+        _offer_page(stack, folder)
+    session = stack.enter_context(RigSession(robot, plant_seed=seed, check=check))
+    return session, lambda: session.wait_for(
+        lambda: not session.missing(), ALIVE_S, session.missing, check
+    )
 
 
 def _rig(

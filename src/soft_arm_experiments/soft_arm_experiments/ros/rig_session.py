@@ -16,7 +16,7 @@ from soft_arm_control.errors import ExperimentError, MessageError
 from soft_arm_control.ros import conversions
 from soft_arm_control.tip.command_shaper import PERIOD_S
 from soft_arm_description.robot import Robot
-from soft_arm_experiments.arm.rig import Clock, Ending
+from soft_arm_experiments.arm.rig import Clock, Ending, rate_hz
 from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import ChamberPressures, TipTarget
 from soft_arm_node_kit import qos
@@ -52,11 +52,6 @@ class Series:
             np.array([self.values[i] for i in rows]),
             np.array([self.arrivals_s[i] for i in rows]),
         )
-
-    def rate_hz(self, start_s: float) -> float:
-        """Return the rate of the samples [Hz] since a time."""
-        stamps_s = [s for s in self.stamps_s if s >= start_s]
-        return (len(stamps_s) - 1) / (stamps_s[-1] - stamps_s[0]) if len(stamps_s) > 2 else 0.0
 
 
 EXPECTED = MoveTip.Result.NONE, MoveTip.Result.CANCELLED  # endings that are no faults
@@ -182,7 +177,7 @@ class RigSession(Session):
     def rates_hz(self, since_s: float) -> dict[str, float]:
         """See `Rig.rates_hz`."""
         seen = {'camera': self.images, 'valves': self.pressures, 'ring_pose': self.rings}
-        return {name: round(series.rate_hz(since_s), 2) for name, series in seen.items()}
+        return {name: round(rate_hz(series.stamps_s, since_s), 2) for name, series in seen.items()}
 
     def latency_ms(self) -> dict[str, float]:
         """See `Rig.latency_ms`."""

@@ -1,0 +1,109 @@
+"""Where a rig in process sees its ring: rendered camera and detector, or calibrated pose noise."""
+
+from typing import NamedTuple, Protocol, Self
+
+import numpy as np
+
+from soft_arm_description.robot import Robot
+from soft_arm_experiments.arm.ring_noise import RingNoise
+from soft_arm_sim.cameras.camera import VirtualCamera
+from soft_arm_sim.cameras.placement import camera_for, jig_for
+from soft_arm_sim.stepped_rig import Exposure
+from soft_arm_vision.calibration.extrinsics import Mounting
+from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.ring.arc_prior import expected_axis
+from soft_arm_vision.ring.detector import RingDetector
+from soft_arm_vision.ring.pose_in_base import pose_in_base
+from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
+
+
+class Sight(NamedTuple):
+    """The ring in one image.
+
+    Attributes:
+        ring_m: Its centre in the base frame [m], (3,); None if it was not found.
+        covariance_m2: Covariance of the centre that the detector states [m^2], (3, 3).
+        trouble: Why it was not found; empty if it was.
+    """
+
+    ring_m: np.ndarray | None
+    covariance_m2: np.ndarray
+    trouble: str = ''
+
+
+class Eye(Protocol):
+    """Finds the ring in every exposure of one virtual arm; close it in the thread that made it."""
+
+    def see(self, exposure: Exposure) -> Sight:
+        """Return where the ring is seen."""
+
+    def close(self) -> None:
+        """Free what it holds."""
+
+
+class CameraEye:
+    """The virtual camera and the ring detector, as the virtual rig has them.
+
+    Args:
+        robot: The robot file.
+        mounting: Calibrated pose of the camera.
+        plant_seed: Draws the camera's noise.
+        segmenter: Name of the segmenter, see `make_segmenter`.
+
+    Raises:
+        SimulationError: If there is no OpenGL to render with.
+        VisionError: If the robot has no ring, or the segmenter cannot find it.
+    """
+
+    def __init__(self, robot: Robot, mounting: Mounting, plant_seed: int, segmenter: str):
+        ring, parameters = ring_of(robot), camera_for(robot)
+        self._detector = RingDetector(ring, make_segmenter(segmenter, ring))
+        self._mounting, image = mounting, parameters.image
+        self._intrinsics = Intrinsics(
+            image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px
+        )
+        self._camera = VirtualCamera(robot, parameters, jig_for(robot), plant_seed)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def see(self, exposure: Exposure) -> Sight:
+        """Render and detect; see `Eye`."""
+        frame = self._camera.capture(exposure.qpos)
+        found = self._detector.detect(
+            frame.rgb,
+            frame.depth,
+            self._intrinsics,
+            lambda centre_m: expected_axis(centre_m, self._mounting.T_base_camera),
+        )
+        if found.fit is None:
+            return Sight(None, np.zeros((3, 3)), found.reason or 'no ring in view')
+        T_base_tip, covariance = pose_in_base(found.fit, self._mounting)
+        return Sight(T_base_tip[:3, 3], covariance[:3, :3])
+
+    def close(self) -> None:
+        """Free the OpenGL context."""
+        self._camera.close()
+
+
+class NoiseEye:
+    """The true ring with the errors that were measured of camera and detector; no image.
+
+    Args:
+        noise: The calibration.
+        plant_seed: Draws the errors.
+    """
+
+    def __init__(self, noise: RingNoise, plant_seed: int):
+        self._errors = noise.errors(np.random.default_rng([plant_seed, 4]))
+
+    def see(self, exposure: Exposure) -> Sight:
+        """Add this image's error to the true ring; see `Eye`."""
+        true_m = exposure.T_base_tip[:3, 3]
+        return Sight(true_m + self._errors.at(true_m), self._errors.covariance_m2)
+
+    def close(self) -> None:
+        """Free nothing."""

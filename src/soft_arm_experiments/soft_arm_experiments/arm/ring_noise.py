@@ -1,0 +1,103 @@
+"""Calibration `ring_noise`: how far a ring that camera and detector measure is from the true one.
+
+The error of an image is affine in the ring's place, which is what a slightly wrong pose of the
+camera and a wrong depth scale leave, plus noise that is nearly independent from image to image.
+"""
+
+from typing import Annotated, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from soft_arm_description.calibration import Values
+from soft_arm_description.yaml_file import Number
+
+Vector = tuple[Number, Number, Number]
+Matrix = tuple[Vector, Vector, Vector]
+
+
+class RingNoise(Values):
+    """Errors of the measured ring centre in the base frame.
+
+    `error = offset_m + slope (place - middle_m) + noise`. The noise has this covariance and, from
+    image to image, this correlation. `stated_covariance_m2` is what the detector states on average.
+    """
+
+    kind: ClassVar[str] = 'ring_noise'
+    middle_m: Vector
+    offset_m: Vector
+    slope: Matrix
+    covariance_m2: Matrix
+    correlation: Annotated[Number, Field(gt=-1, lt=1)]
+    stated_covariance_m2: Matrix
+
+    def errors(self, random: np.random.Generator) -> 'RingErrors':
+        """Return a sequence of errors that `random` draws."""
+        return RingErrors(self, random)
+
+
+class RingErrors:
+    """Errors of one image after the other.
+
+    Attributes:
+        covariance_m2: What the detector states [m^2], (3, 3).
+    """
+
+    def __init__(self, noise: RingNoise, random: np.random.Generator):
+        self.covariance_m2 = np.array(noise.stated_covariance_m2)
+        self._middle_m, self._offset_m = np.array(noise.middle_m), np.array(noise.offset_m)
+        self._slope, self._kept = np.array(noise.slope), noise.correlation
+        self._factor = np.linalg.cholesky(np.array(noise.covariance_m2))
+        self._random = random
+        self._white = random.standard_normal(3)
+
+    def at(self, place_m: np.ndarray) -> np.ndarray:
+        """Return the error [m], (3,), of the next image, of a ring at a place [m], (3,)."""
+        fresh = np.sqrt(1.0 - self._kept**2) * self._random.standard_normal(3)
+        self._white = self._kept * self._white + fresh
+        affine_m = self._offset_m + self._slope @ (place_m - self._middle_m)
+        return affine_m + self._factor @ self._white
+
+
+def fitted(
+    places_m: np.ndarray, errors_m: np.ndarray, stated_m2: np.ndarray
+) -> tuple[RingNoise, dict[str, float]]:
+    """Fit the model to measured errors by least squares.
+
+    Args:
+        places_m, errors_m: True centres and errors of successive images [m], (k, 3).
+        stated_m2: Covariances that the detector stated [m^2], (k, 3, 3).
+
+    Returns:
+        The model, and the standard deviation of its noise on each axis of the base frame.
+    """
+    middle_m = places_m.mean(axis=0)
+    columns = np.hstack((np.ones((len(places_m), 1)), places_m - middle_m))
+    affine = np.linalg.lstsq(columns, errors_m, rcond=None)[0]
+    noise_m = errors_m - columns @ affine
+    covariance_m2 = noise_m.T @ noise_m / (len(noise_m) - len(affine))
+    correlation = float(np.sum(noise_m[1:] * noise_m[:-1]) / np.sum(noise_m**2))
+    values = RingNoise(
+        middle_m=_vector(middle_m),
+        offset_m=_vector(affine[0]),
+        slope=_matrix(affine[1:].T),
+        covariance_m2=_matrix(covariance_m2),
+        correlation=_rounded(correlation),
+        stated_covariance_m2=_matrix(stated_m2.mean(axis=0)),
+    )
+    deviations_m = np.sqrt(np.diag(covariance_m2))
+    return values, {f'sigma_{a}_m': _rounded(s) for a, s in zip('xyz', deviations_m, strict=True)}
+
+
+def _rounded(value: float) -> float:
+    return float(f'{value:.4g}')
+
+
+def _vector(values: np.ndarray) -> Vector:
+    x, y, z = map(_rounded, values)
+    return x, y, z
+
+
+def _matrix(values: np.ndarray) -> Matrix:
+    x, y, z = map(_vector, values)
+    return x, y, z
