@@ -133,7 +133,7 @@ class DeviceWatch:
             if any(self._emulation in types for _, types in offered):
                 return f'{namespace.rstrip("/")}/{name} emulates its devices'
         for name, link in self._links.items():
-            if _on_this_machine(link):
+            if on_this_machine(link):
                 return f'the device of {name} is on this machine ({link}), as emulated ones are'
         return ''
 
@@ -149,7 +149,7 @@ def node_name(endpoint: TopicEndpointInfo) -> str:
     return UNNAMED if unknown else f'{endpoint.node_namespace.rstrip("/")}/{endpoint.node_name}'
 
 
-def _on_this_machine(link: str) -> bool:
+def on_this_machine(link: str) -> bool:
     """Return whether a driver's link, such as `tcp 127.0.0.1:5020 unit 1`, is on the loopback."""
     kind, _, rest = link.partition(' ')
     host = rest.split(' ')[0].rpartition(':')[0].strip('[]')

@@ -4,6 +4,7 @@ from typing import Any
 
 import rclpy.lifecycle
 import rclpy.node
+from rclpy.duration import Duration
 from rclpy.publisher import Publisher
 from rclpy.subscription import Subscription
 
@@ -24,7 +25,11 @@ class Node(rclpy.node.Node):
         self, msg_type: Any, topic: str, qos_profile: Any, **options: Any
     ) -> Publisher:
         """Create a publisher; parameters may override a named profile."""
-        return super().create_publisher(msg_type, topic, **_with_overrides(qos_profile), **options)
+        chosen = _with_overrides(qos_profile)
+        if isinstance(qos_profile, NamedProfile) and self.get_parameter('use_sim_time').value:
+            # Nothing expires by the wall clock then.
+            chosen['qos_profile'].deadline = chosen['qos_profile'].lifespan = Duration()
+        return super().create_publisher(msg_type, topic, **chosen, **options)
 
     def create_subscription(
         self, msg_type: Any, topic: str, callback: Any, qos_profile: Any, **options: Any

@@ -1,6 +1,5 @@
 """Messages of the drivers' topics and their diagnostics, and nothing else."""
 
-import time
 from collections.abc import Sequence
 
 import numpy as np
@@ -23,22 +22,29 @@ def pressures_message(
     return message
 
 
-def gripper_state_message(stamp: Time, exchange: Pcu2vExchange) -> GripperState:
-    """What the gripper's controller holds, with its age now."""
+def gripper_state_message(stamp: Time, exchange: Pcu2vExchange, age_s: float) -> GripperState:
+    """What the gripper's controller holds, with its age [s]."""
     message = GripperState(
         true_pressure_pa=float(exchange.pressures_pa[0]),
         positive_target_pa=exchange.positive_target_pa,
         negative_target_pa=exchange.negative_target_pa,
         positive_trigger=exchange.positive_trigger,
         negative_trigger=exchange.negative_trigger,
-        age_s=time.monotonic() - exchange.at_s,
+        age_s=age_s,
     )
     message.header.stamp = stamp.to_msg()
     return message
 
 
-def driver_status(driver: Driver, phase: str, reason: str) -> tuple[bytes, str, dict]:
-    """Return level and message of the diagnostics; `reason`: why the driver vented, or empty."""
+def driver_status(driver: Driver, phase: str, reason: str, now_s: float) -> tuple[bytes, str, dict]:
+    """Return level, message and values of the diagnostics.
+
+    Args:
+        driver: The driver.
+        phase: State of the node's life cycle.
+        reason: Why the driver vented, or empty.
+        now_s: Time of the device's clock [s].
+    """
     latest = driver.latest
     problem = reason or driver.link_error
     level, message = diagnostics.OK, phase
@@ -54,12 +60,12 @@ def driver_status(driver: Driver, phase: str, reason: str) -> tuple[bytes, str, 
         'late_cycles': driver.overruns,
         'stale_commands': driver.stale_commands,
     }
-    return level, message, values | (_exchange_values(latest) if latest else {})
+    return level, message, values | (_exchange_values(latest, now_s) if latest else {})
 
 
-def _exchange_values(exchange: Exchange) -> dict[str, float | int | str]:
+def _exchange_values(exchange: Exchange, now_s: float) -> dict[str, float | int | str]:
     values = {
-        'age_s': time.monotonic() - exchange.at_s,
+        'age_s': now_s - exchange.at_s,
         'round_trip_s': exchange.round_trip_s,
         'faults': ' '.join(exchange.faults) or 'none',
     }

@@ -14,9 +14,11 @@ or a fault of the board the node
 becomes inactive and stays vented. It activates itself again only with `auto_recover` (for the
 virtual rig: on a real rig nobody
 should be surprised by an arm that comes back), and never after `vent`. A command that is not
-acceptable is refused as a whole. One
-source at a time is obeyed: as long as its commands are fresh, those of any other are refused (see
-    command_arbiter.py).
+acceptable is refused as a whole. One source at a time is obeyed: as long as its commands are fresh,
+those of any other are refused (see command_arbiter.py). All times are of the wall clock; with
+`use_sim_time`, which is for emulated devices only, they are of /clock: the device is then exchanged
+with at each multiple of 1 / rate_hz, and the tick answered when `pressures` are published. The
+link's own time-outs are of the wall clock in any case.
 """
 
 import time
@@ -30,7 +32,7 @@ from pneumatic_driver.channels import ChannelMap
 from pneumatic_driver.command_arbiter import CommandArbiter
 from pneumatic_driver.device import Device, Exchange
 from pneumatic_driver.driver import Driver
-from pneumatic_driver.errors import CommandError, PneumaticDriverError
+from pneumatic_driver.errors import CommandError, LinkError, PneumaticDriverError
 from pneumatic_driver.ros.conversions import driver_status, pressures_message
 from pneumatic_driver.ros.driver_lifecycle import DriverLifecycleNode
 from pneumatic_driver.ros.driver_parameters import DriverParameters
@@ -39,7 +41,9 @@ from pneumatic_driver.valve_board_map import map_for
 from soft_arm_description.robot import load_robot
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_node_kit import diagnostics, qos, runner
-from soft_arm_node_kit.parameters import declare
+from soft_arm_node_kit.graph import on_this_machine
+from soft_arm_node_kit.parameters import ParameterError, declare
+from soft_arm_node_kit.ticker import Ticker
 
 # of a command, by its stamp: a busy machine and clocks that are a little apart, but no replay of a
 # recording
@@ -61,17 +65,27 @@ class PneumaticDriverNode(DriverLifecycleNode):
         self._refused, self._notices, self._published = 0, [], None
         self._arbiter = CommandArbiter(p.command_timeout_s)
         robot = load_robot(p.robot)
-        device = device(
-            map_for(p.map, robot).with_link(p.host, p.port, p.serial_device),
-            p.accept_unverified_map,
-        )
+        register_map = map_for(p.map, robot).with_link(p.host, p.port, p.serial_device)
+        simulated = self.get_parameter('use_sim_time').value
+        if simulated and not on_this_machine(str(register_map.link)):
+            raise ParameterError(
+                f'{name}: use_sim_time is true, but {register_map.link} is not on this machine: a '
+                'real device is watched on the wall clock; leave use_sim_time out'
+            )
+        self.clock = self.now_s if simulated else time.monotonic  # of commands and exchanges
+        device = device(register_map, p.accept_unverified_map, self.clock)
         self._channels = ChannelMap(robot, device.map.device.name, device.channels)
         self._wake = self.create_guard_condition(self._on_driver)
         self._driver = Driver(
-            device, p.rate_hz, p.command_timeout_s, lambda _: self._wake.trigger(), self._notice
+            device,
+            None if simulated else p.rate_hz,
+            p.command_timeout_s,
+            lambda _: self._wake.trigger(),
+            self._notice,
+            self.clock,
         )
         self._pressures = self.create_publisher(ChamberPressures, 'pressures', qos.STATE)
-        self._rate = diagnostics.RateMeter()
+        self._rate = diagnostics.RateMeter(self.clock)
         self.create_subscription(
             ChamberPressures, 'pressure_command', self._on_command, qos.ANY_COMMAND
         )
@@ -89,6 +103,8 @@ class PneumaticDriverNode(DriverLifecycleNode):
             self, hardware_id=self._driver.link, status=self._status
         )
         self._auto_recover = p.auto_recover
+        if simulated:
+            self._ticker = Ticker(self, 1.0 / p.rate_hz, self._exchange)
         self.begin(p.autostart)
 
     def destroy_node(self) -> None:
@@ -101,7 +117,7 @@ class PneumaticDriverNode(DriverLifecycleNode):
         try:
             self._check_age(message.header.stamp)
             targets = self._channels.to_channels(message.names, message.pressures_pa)
-            now_s = time.monotonic()
+            now_s = self.clock()
             self._arbiter.check(message.source, now_s)
             self._driver.command(targets)
             self._arbiter.accepted(message.source, now_s)
@@ -142,12 +158,19 @@ class PneumaticDriverNode(DriverLifecycleNode):
             )
         )
 
+    def _exchange(self) -> None:
+        try:
+            self._driver.exchange_now()
+        except LinkError as error:
+            self.get_logger().error(str(error), throttle_duration_sec=5.0)
+        self._on_driver()
+
     def _on_driver(self) -> None:
         exchange = self._driver.latest
         if exchange is not self._published:
             self._published = exchange
             self.publish(
-                self.get_clock().now() - Duration(seconds=time.monotonic() - exchange.at_s),
+                self.get_clock().now() - Duration(seconds=self.clock() - exchange.at_s),
                 exchange,
             )
             self._rate.tick()
@@ -162,7 +185,9 @@ class PneumaticDriverNode(DriverLifecycleNode):
         self._autostart, self._reason = recover, reason
 
     def _status(self) -> tuple[bytes, str, dict]:
-        level, message, values = driver_status(self._driver, self._phase, self._reason)
+        level, message, values = driver_status(
+            self._driver, self._phase, self._reason, self.clock()
+        )
         return (
             level,
             message,

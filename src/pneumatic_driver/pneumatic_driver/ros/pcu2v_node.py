@@ -35,7 +35,7 @@ class Pcu2vDriverNode(PneumaticDriverNode):
     def publish(self, stamp: Time, exchange: Pcu2vExchange) -> None:
         """Publish what one exchange brought; `stamp`: when the controller answered."""
         super().publish(stamp, exchange)
-        self._state.publish(gripper_state_message(stamp, exchange))
+        self._state.publish(gripper_state_message(stamp, exchange, self.clock() - exchange.at_s))
 
 
 def main() -> int:

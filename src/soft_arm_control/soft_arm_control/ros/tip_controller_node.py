@@ -2,12 +2,13 @@
 
 In: actions `move_tip` and `follow_path` (see tip_goals.py); `pressures` (50 Hz), `ring_pose` (30
 Hz), `color/camera_info` (one for each image), `/diagnostics` (why the ring detector finds no ring).
-Out: `pressure_command` at 50 Hz from the first goal on, `target` for rviz, diagnostics. A message
-with a value that is not finite, another frame or an old stamp is ignored. A lost ring, a stale
-camera or missing pressures end the goal; the last pressures are held. When the driver has been
-silent or inactive (`pneumatic_driver/transition_event`) for a second nothing is commanded until the
-next goal. A second publisher of `pressure_command` is not allowed: the node ends if there is one at
-its start, and rejects goals while there is one later.
+Out: `pressure_command` at 50 Hz from the first goal on (in simulated time half way between two
+exchanges of the driver), `target` for rviz, diagnostics. A message with a value that is not finite,
+another frame or an old stamp is ignored. A lost ring, a stale camera or missing pressures end the
+goal; the last pressures are held. When the driver has been silent or inactive
+(`pneumatic_driver/transition_event`) for a second nothing is commanded until the next goal. A
+second publisher of `pressure_command` is not allowed: the node ends if there is one at its start,
+and rejects goals while there is one later.
 """
 
 from collections import deque
@@ -36,6 +37,7 @@ from soft_arm_node_kit.graph import OnlyPublisher
 from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import declare, parameter
 from soft_arm_node_kit.runner import run
+from soft_arm_node_kit.ticker import Ticker
 
 LATENCIES_KEPT = 3000
 MARKER_TICKS = 5
@@ -74,7 +76,7 @@ class TipControllerNode(Node):
         self._unanswered_stamp_s: float | None = None
         self._latencies_s: deque[float] = deque(maxlen=LATENCIES_KEPT)
         self._rates = {
-            name: diagnostics.RateMeter()
+            name: diagnostics.RateMeter(self.now_s)
             for name in ('pressures_hz', 'ring_pose_hz', 'camera_hz', 'command_hz')
         }
         self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.SENSOR)
@@ -87,7 +89,7 @@ class TipControllerNode(Node):
         self._goals = TipGoals(
             self, self._arm, self._controller, p.tolerance_m, p.timeout_s, self._command.others
         )
-        self.create_timer(PERIOD_S, self._tick)
+        self._ticker = Ticker(self, PERIOD_S, self._tick, phase_s=PERIOD_S / 2)
         self._reporter = diagnostics.Reporter(self, self._arm.robot.name, self._report)
 
     def destroy_node(self) -> None:
@@ -97,7 +99,7 @@ class TipControllerNode(Node):
 
     def _on_pressures(self, message: ChamberPressures) -> None:
         with self._ignored.of('pressures'):
-            stamp_s = conversions.recent_s(message.header.stamp, self._now_s())
+            stamp_s = conversions.recent_s(message.header.stamp, self.now_s())
             self._controller.add_pressures(
                 stamp_s, conversions.pressures_from_msg(message, self._arm.robot)
             )
@@ -105,7 +107,7 @@ class TipControllerNode(Node):
 
     def _on_ring(self, message: PoseWithCovarianceStamped) -> None:
         with self._ignored.of('ring_pose'):
-            stamp_s = conversions.recent_s(message.header.stamp, self._now_s())
+            stamp_s = conversions.recent_s(message.header.stamp, self.now_s())
             self._controller.add_ring(
                 stamp_s, *conversions.ring_from_msg(message, self._arm.robot.base.frame)
             )
@@ -114,16 +116,13 @@ class TipControllerNode(Node):
 
     def _on_camera_info(self, message: CameraInfo) -> None:
         with self._ignored.of('camera_info'):
-            self._controller.add_image(conversions.recent_s(message.header.stamp, self._now_s()))
+            self._controller.add_image(conversions.recent_s(message.header.stamp, self.now_s()))
             self._rates['camera_hz'].tick()
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
             if status.name == self._detector:
                 self._controller.ring_trouble = status.message[:LONGEST_TROUBLE]
-
-    def _now_s(self) -> float:
-        return self.get_clock().now().nanoseconds * 1e-9
 
     def _tick(self) -> None:
         now = self.get_clock().now()
@@ -140,7 +139,7 @@ class TipControllerNode(Node):
         self._command.publish(conversions.command_message(pressures_pa, self._arm.robot, self))
         self._rates['command_hz'].tick()
         if self._unanswered_stamp_s is not None:
-            self._latencies_s.append(self._now_s() - self._unanswered_stamp_s)
+            self._latencies_s.append(self.now_s() - self._unanswered_stamp_s)
             self._unanswered_stamp_s = None
         self._ticks += 1
         target_m = self._controller.target_m
@@ -173,7 +172,7 @@ class TipControllerNode(Node):
             return f'{others[0]} also publishes pressure_command: end it'
         if not self._goals.ik_ready:
             return 'waiting for solve_ik: inverse_kinematics does not run, or is not ready yet'
-        lacking = self._controller.lacking(self._now_s())
+        lacking = self._controller.lacking(self.now_s())
         return f'{lacking}; {self._ignored.last}' if lacking and self._ignored.last else lacking
 
 

@@ -4,10 +4,12 @@ from collections.abc import Callable
 
 import numpy as np
 from cv_bridge import CvBridge
+from rclpy.time import Time
 from sensor_msgs.msg import CameraInfo, Image
 
 from soft_arm_node_kit import diagnostics, qos
 from soft_arm_node_kit.node import Node
+from soft_arm_node_kit.ticker import Answers
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.ros.newest_pair import NewestPair
 
@@ -20,7 +22,8 @@ class DetectorNode(Node):
     """Stores the newest pair of images; a thread of its own detects something in it.
 
     In: `color/camera_info`, `color/image_raw`, `aligned_depth_to_color/image_raw`. Out:
-    `~/debug/overlay`, and /diagnostics.
+    `~/debug/overlay`, and /diagnostics. With `use_sim_time` no pair is dropped, and each is
+    answered on /clock_answers with its stamp when the work on it is done.
 
     Attributes:
         trouble: Why nothing was detected last.
@@ -30,7 +33,7 @@ class DetectorNode(Node):
     def __init__(self, name: str):
         super().__init__(name)
         self.trouble = 'no camera info yet'
-        self.found, self.frames = diagnostics.RateMeter(), diagnostics.RateMeter()
+        self.found, self.frames = (diagnostics.RateMeter(self.now_s) for _ in range(2))
         self._bridge = CvBridge()
         self._overlay = self.create_publisher(Image, '~/debug/overlay', qos.IMAGE)
 
@@ -52,7 +55,16 @@ class DetectorNode(Node):
             robot: Hardware id in /diagnostics.
         """
         self._what, self._stale_s = what, stale_s
-        self._pair = NewestPair(on_pair)
+        if self.get_parameter('use_sim_time').value:
+            answers = Answers(self)
+
+            def answered(colour: Image, depth: Image) -> None:
+                on_pair(colour, depth)
+                answers.done_until(Time.from_msg(colour.header.stamp))
+
+            self._pair = NewestPair(answered, keep_all=True)
+        else:
+            self._pair = NewestPair(on_pair)
         self._reporter = diagnostics.Reporter(self, robot, self.status)
         self.create_subscription(CameraInfo, 'color/camera_info', on_info, qos.SENSOR)
         self.create_subscription(Image, 'color/image_raw', self._pair.put_colour, qos.SENSOR)

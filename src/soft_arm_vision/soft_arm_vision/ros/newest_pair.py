@@ -1,8 +1,8 @@
-"""Pairs colour and depth of one frameset and hands the newest pair to a thread."""
+"""Pairs colour and depth of one frameset and hands the newest pair, or each, to a thread."""
 
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable
 
 from sensor_msgs.msg import Image
@@ -15,16 +15,20 @@ KEPT = 4  # framesets whose other half may still come
 class NewestPair:
     """Hand the newest pair of colour and depth images with equal stamps to a thread.
 
-    Older pairs are dropped while the thread is at work.
+    Older pairs are dropped while the thread is at work, unless all are to be kept.
 
     Args:
         work: Called in the thread with (colour, depth); the lock is not held.
+        keep_all: Whether the thread works on every pair, in their order; on a pair with the stamp
+            of the one before, which was sent again, it does not.
     """
 
-    def __init__(self, work: Callable[[Image, Image], None]):
+    def __init__(self, work: Callable[[Image, Image], None], keep_all: bool = False):
         self._work, self._changed = work, threading.Condition()
         self._waiting = {'colour': OrderedDict(), 'depth': OrderedDict()}
-        self._pair, self._closing, self._begun_s = None, False, None
+        self._pairs: deque[tuple[Image, Image]] = deque()
+        self._keep_all, self._closing, self._begun_s = keep_all, False, None
+        self._last_stamp_ns: int | None = None
         self.skipped = 0  # pairs that were dropped because a newer one came
         self._thread = threading.Thread(target=self._run, name='newest_pair', daemon=True)
         self._thread.start()
@@ -85,17 +89,22 @@ class NewestPair:
                 while len(waiting) > KEPT:
                     waiting.popitem(last=False)
                 return
-            self.skipped += self._pair is not None
-            self._pair = (image, match) if kind == 'colour' else (match, image)
+            if self._keep_all and stamp == self._last_stamp_ns:
+                return
+            self._last_stamp_ns = stamp
+            if self._pairs and not self._keep_all:
+                self._pairs.clear()
+                self.skipped += 1
+            self._pairs.append((image, match) if kind == 'colour' else (match, image))
             self._changed.notify()
 
     def _run(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._pair is not None or self._closing)
+                self._changed.wait_for(lambda: self._pairs or self._closing)
                 if self._closing:
                     return
-                pair, self._pair = self._pair, None
+                pair = self._pairs.popleft()
             self._begun_s = time.monotonic()
             self._work(*pair)
             self._begun_s = None
