@@ -3,6 +3,7 @@
 Each frame then costs two passes over the image.
 """
 
+import cv2
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
@@ -38,9 +39,13 @@ class DepthNoise:
         self._holes = holes < np.quantile(holes, noise.hole_share)
         self._chance = self._random.random(shape, dtype=np.float32)
         self._mix = self._random.random(shape, dtype=np.float32)
-        self._colour = np.clip(
+        colour = np.clip(
             np.rint(noise.colour_sigma * self._random.standard_normal((*shape, 3))), -128, 127
-        ).astype(np.int8)
+        )
+        # Each twice in succession, so that a part of any beginning has the size of an image.
+        self._lighter, self._darker = (
+            np.tile(np.maximum(part, 0).astype(np.uint8).ravel(), 2) for part in (colour, -colour)
+        )
 
     def depth(self, depth_m: np.ndarray) -> np.ndarray:
         """Reported depth in quanta (uint16, 0 = none) of exact depth [m], both (height, width)."""
@@ -69,14 +74,12 @@ class DepthNoise:
 
     def colour(self, rgb: np.ndarray) -> np.ndarray:
         """Noisy copy of a colour image, (height, width, 3) uint8."""
-        result = np.empty_like(rgb)
-        _sense_colour(
-            rgb.reshape(-1),
-            self._colour.reshape(-1),
-            int(self._random.integers(rgb.size)),
-            result.reshape(-1),
+        first = int(self._random.integers(rgb.size))
+        lighter, darker = (
+            part[first : first + rgb.size].reshape(rgb.shape)
+            for part in (self._lighter, self._darker)
         )
-        return result
+        return cv2.subtract(cv2.add(rgb, lighter), darker)
 
 
 @njit(cache=True, nogil=True)
@@ -133,12 +136,3 @@ def _sense_depth(
                 result[v, u] = 0
             else:
                 result[v, u] = np.uint16(z / quantum_m + 0.5)
-
-
-@njit(cache=True, nogil=True)
-def _sense_colour(rgb: np.ndarray, noise: np.ndarray, shift: int, result: np.ndarray) -> None:
-    size = len(rgb)
-    for i in range(size):
-        j = i + shift
-        value = np.int16(rgb[i]) + np.int16(noise[j - size if j >= size else j])
-        result[i] = min(max(value, 0), 255)

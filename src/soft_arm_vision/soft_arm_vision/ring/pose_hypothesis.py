@@ -130,6 +130,7 @@ def find_pose_hypothesis(
     intrinsics: Intrinsics,
     ring: Ring,
     rng: np.random.Generator,
+    start: Cylinders | None = None,
 ) -> PoseHypothesis | None:
     """Find the ring in the depth of a candidate; None without a near wall of its radius.
 
@@ -140,19 +141,25 @@ def find_pose_hypothesis(
         intrinsics: Intrinsics of the image.
         ring: Size of the ring.
         rng: Random number generator.
+        start: A pose that is tried first: the ring's wall (K = 1) in the frame before.
     """
     rays = sample_depth(candidate, depth_m, intrinsics, ring)
     if rays is None:
         return None
-    best = _best_pose(
-        None,
-        WELL_EXPLAINED,
-        _points(candidate, depth_m, intrinsics),
-        rays,
-        depth_m,
-        intrinsics,
-        rng,
-    )
+    best = None
+    if start is not None:
+        tried = rays.refine(start.point[0], start.axis[0])
+        best = _judged(*tried, rays, depth_m, intrinsics)
+    if best is None or not best.good(WELL_EXPLAINED):
+        best = _best_pose(
+            best,
+            WELL_EXPLAINED,
+            _points(candidate, depth_m, intrinsics),
+            rays,
+            depth_m,
+            intrinsics,
+            rng,
+        )
     if candidate.score >= SURE_SCORE and (best is None or not best.good(HARDLY_EXPLAINED)):
         best = _best_pose(
             best,

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from soft_arm_description.robot import Ring
+from soft_arm_vision.clouds.cylinder import Cylinders
 from soft_arm_vision.errors import Underconstrained, VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.pose_hypothesis import PoseHypothesis, find_pose_hypothesis
@@ -66,12 +67,13 @@ class Verifier:
         intrinsics: Intrinsics,
         ring: Ring,
         rng: np.random.Generator,
+        start: Cylinders | None = None,
     ) -> Candidate | None:
         """Return the candidate refined by its pose hypothesis, or None if it is rejected.
 
         The arguments are those of `find_pose_hypothesis`.
         """
-        hypothesis = find_pose_hypothesis(find, colour, depth_m, intrinsics, ring, rng)
+        hypothesis = find_pose_hypothesis(find, colour, depth_m, intrinsics, ring, rng, start)
         if hypothesis is None or not self.accepts(find.score, hypothesis):
             return None
         found = hypothesis.candidate(find.score, self.verification_score(find.score, hypothesis))

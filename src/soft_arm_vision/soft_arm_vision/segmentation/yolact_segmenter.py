@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from soft_arm_description.robot import Ring
+from soft_arm_vision.clouds.cylinder import Cylinders
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.verification import Verifier
@@ -70,15 +71,16 @@ class YolactSegmenter:
             about = last.widened(TRACKING_MARGIN_PX, depth_m.shape)
             window = self.network.window_about(about, depth_m.shape)
             if window is not None:
-                yield from self._candidates(colour, depth_m, intrinsics, window)
-        yield from self._candidates(colour, depth_m, intrinsics, None)
+                yield from self._candidates(colour, depth_m, intrinsics, window, last.cylinder)
+        yield from self._candidates(colour, depth_m, intrinsics)
 
     def _candidates(
         self,
         colour: np.ndarray,
         depth_m: np.ndarray,
         intrinsics: Intrinsics,
-        window: Window | None,
+        window: Window | None = None,
+        start: Cylinders | None = None,
     ) -> Iterator[Candidate]:
         found, prototypes = self.network.detect(colour, depth_m, window=window)
         rng = np.random.default_rng(self._seed)  # the same frame gives the same answer
@@ -87,7 +89,9 @@ class YolactSegmenter:
             if not coarse[0].any():
                 continue
             find = Candidate(*coarse, float(found.scores[i]))
-            candidate = self._verifier.verify(find, colour, depth_m, intrinsics, self._ring, rng)
+            candidate = self._verifier.verify(
+                find, colour, depth_m, intrinsics, self._ring, rng, start
+            )
             if candidate is not None:
                 yield candidate
 
