@@ -1,14 +1,17 @@
 """Where a rig in process sees its ring: rendered camera and detector, or calibrated pose noise."""
 
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from soft_arm_description.calibration import load_calibration
+from soft_arm_description.rig import Rig
 from soft_arm_description.robot import Robot
 from soft_arm_experiments.arm.ring_noise import RingNoise
 from soft_arm_sim.cameras.camera import VirtualCamera
 from soft_arm_sim.cameras.placement import camera_for, jig_for
 from soft_arm_sim.stepped_rig import Exposure
+from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.extrinsics import Mounting
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.arc_prior import expected_axis
@@ -64,12 +67,6 @@ class CameraEye:
         )
         self._camera = VirtualCamera(robot, parameters, jig_for(robot), plant_seed)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def see(self, exposure: Exposure) -> Sight:
         """Render and detect; see `Eye`."""
         frame = self._camera.capture(exposure.qpos)
@@ -107,3 +104,21 @@ class NoiseEye:
 
     def close(self) -> None:
         """Free nothing."""
+
+
+def eye_of(rig: Rig, robot: Robot, plant_seed: int, segmenter: str | None) -> Eye:
+    """Return the eye of a virtual rig.
+
+    Args:
+        rig: The rig, with its calibrations.
+        robot: The robot file.
+        plant_seed: Draws the camera's noise.
+        segmenter: Name of the segmenter; None: the ring by the rig's calibrated noise.
+
+    Raises:
+        CalibrationError: If the calibration that the eye needs is missing.
+        SimulationError, VisionError: See `CameraEye`.
+    """
+    if segmenter is None:
+        return NoiseEye(load_calibration(rig, RingNoise, robot).values, plant_seed)
+    return CameraEye(robot, extrinsics.load(rig, robot), plant_seed, segmenter)

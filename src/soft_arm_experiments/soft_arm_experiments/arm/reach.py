@@ -1,39 +1,22 @@
-"""Closed loop of any bellows arm in simulated time, at targets all over its workspace.
+"""Closed loop of any bellows arm at targets all over its workspace, in simulated time."""
 
-Plant, valves, camera noise, ring detection and tip controller are those of the virtual rig. Devices
-and network are a fixed delay, so that the figures do not depend on the load of the machine.
-"""
-
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from soft_arm_control.errors import ControlError, ExperimentError
+from soft_arm_control.errors import ExperimentError
 from soft_arm_control.tip.command_shaper import PERIOD_S
-from soft_arm_control.tip.controller import Status, TipController
-from soft_arm_control.tip.dynamics import Dynamics
-from soft_arm_control.tip.goal_planning import plan
+from soft_arm_experiments.arm.experiments import end_of_step_m
+from soft_arm_experiments.arm.rig import Rig
 from soft_arm_kinematics.arm import BellowsArm
-from soft_arm_physics.pneumatic_arm import pneumatic_arm
-from soft_arm_sim.cameras.camera import VirtualCamera
-from soft_arm_sim.cameras.placement import camera_for, jig_for
-from soft_arm_vision.calibration.extrinsics import Mounting
-from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring.arc_prior import expected_axis
-from soft_arm_vision.ring.detector import RingDetector
-from soft_arm_vision.segmentation.segmenter import ring_of
 
 PRESSURE_SHARE = 0.6  # of the range of each chamber about its middle, from which targets are drawn
 HEIGHT_SHARES = 0.05, 0.95  # of the arm's longest length: in the camera's picture
 MOST_ALONG_VIEW = 0.6  # cosine of line of sight and ring's axis; the wall is hidden along the axis
 MOST_DRAWS = 1000
-IMAGE_TICKS = 2  # 25 Hz
-IMAGE_DELAY_S = 0.06  # from the exposure to the ring's pose at the controller
-COMMAND_DELAY_TICKS = 1
 TOLERANCE_M, TIMEOUT_S = 1e-3, 15.0
-HOLD_S, SCORED_S = 1.0, 0.3  # after the end of a move, and the last part of that, which is scored
+HOLD_S = 1.0  # after the end of a move; the last part of it is scored
 
 
 @dataclass(frozen=True)
@@ -89,125 +72,39 @@ def reach_poses(arm: BellowsArm, camera_m: np.ndarray, count: int, seed: int) ->
     return found_m
 
 
-class SimulatedLoop:
-    """An arm and its controller, stepped together; `close` it in the thread that made it.
-
-    Args:
-        arm: The arm, with the curves of its rig.
-        dynamics: Of the same rig.
-        mounting: Calibrated pose of the camera.
-        plant_seed: Draws how the arm deviates from its robot file, and all noise.
-    """
-
-    def __init__(self, arm: BellowsArm, dynamics: Dynamics, mounting: Mounting, plant_seed: int):
-        robot, parameters = arm.robot, camera_for(arm.robot)
-        self._arm, self._mounting = arm, mounting
-        self._plant = pneumatic_arm(robot, plant_seed)
-        self._controller = TipController(arm, dynamics)
-        self._camera = VirtualCamera(robot, parameters, jig_for(robot), plant_seed)
-        self._detector = RingDetector(ring_of(robot))
-        image = parameters.image
-        self._intrinsics = Intrinsics(
-            image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px
-        )
-        self._ticks = 0
-        self._images: deque[tuple[float, np.ndarray | None, np.ndarray]] = deque()
-        self._commands: deque[np.ndarray] = deque()
-        for _ in range(round(0.5 / PERIOD_S)):
-            self._tick()
-
-    def close(self) -> None:
-        """Free the OpenGL context."""
-        self._camera.close()
-
-    def move(self, lengths_m: np.ndarray) -> Move:
-        """Move to the model's tip at these lengths [m], shape (n,), and hold it for `HOLD_S`."""
-        target_m, start_s = self._arm.tip(lengths_m), self._now_s
-        problem = self._run(target_m, lengths_m, open_loop=False)
-        end_s, tips_m = self._now_s, []
-        for _ in range(round(HOLD_S / PERIOD_S)):
-            self._tick()
-            tips_m.append(self._plant.robot.T_base_tip()[:3, 3])
-        scored_m = np.mean(tips_m[-round(SCORED_S / PERIOD_S) :], axis=0)
-        if problem:  # as an operator does it: to ambient pressures, where the ring is in view
-            rest_m = self._arm.lengths(np.zeros(self._arm.n_actuators))
-            self._run(self._arm.tip(rest_m), rest_m, open_loop=True)
-        return Move(target_m, scored_m, end_s - start_s, problem)
-
-    def _run(self, target_m: np.ndarray, lengths_m: np.ndarray, open_loop: bool) -> str:
-        """Run a goal to its end; return why it failed, or nothing."""
-        arm, sensors_pa = self._arm, self._plant.robot.sensor_pressures_pa()
-        present_m = arm.lengths(arm.clip_pressures(sensors_pa))
-        goal_options = (TOLERANCE_M, TIMEOUT_S, open_loop)
-        try:
-            goal = plan(arm, [target_m], [lengths_m], [0.0], [], present_m, *goal_options)
-            self._controller.start(goal, self._now_s)
-        except ControlError as error:
-            return str(error)
-        status = self._tick()
-        while status.outcome is None:
-            status = self._tick()
-        return status.message
-
-    @property
-    def _now_s(self) -> float:
-        return self._ticks * PERIOD_S
-
-    def _tick(self) -> Status:
-        self._plant.step(PERIOD_S)
-        self._ticks += 1
-        self._controller.add_pressures(self._now_s, self._plant.robot.sensor_pressures_pa())
-        if self._ticks % IMAGE_TICKS == 0:
-            self._see()
-        while self._images and self._images[0][0] <= self._now_s - IMAGE_DELAY_S:
-            stamp_s, ring_m, covariance_m2 = self._images.popleft()
-            self._controller.add_image(stamp_s)
-            if ring_m is not None:
-                self._controller.add_ring(stamp_s, ring_m, covariance_m2)
-        command_pa, status = self._controller.step(self._now_s)
-        if command_pa is not None:
-            self._commands.append(command_pa)
-        if len(self._commands) > COMMAND_DELAY_TICKS:
-            self._plant.robot.actuate(self._plant.robot.clip(self._commands.popleft()))
-        return status
-
-    def _see(self) -> None:
-        frame = self._camera.capture(self._plant.robot.joint_positions())
-        found = self._detector.detect(
-            frame.rgb,
-            frame.depth,
-            self._intrinsics,
-            lambda centre_m: expected_axis(centre_m, self._mounting.T_base_camera),
-        )
-        if found.fit is None:
-            self._images.append((self._now_s, None, np.zeros((3, 3))))
-            return
-        T = self._mounting.T_base_camera
-        ring_m = T[:3, :3] @ found.fit.centre + T[:3, 3]
-        covariance_m2 = T[:3, :3] @ found.fit.covariance[:3, :3] @ T[:3, :3].T
-        covariance_m2 += self._mounting.covariance_at(ring_m)[:3, :3]
-        self._images.append((self._now_s, ring_m, covariance_m2))
-
-
 def reach(
-    arm: BellowsArm,
-    dynamics: Dynamics,
-    mounting: Mounting,
-    plant_seed: int,
-    count: int,
-    on_move: Callable[[], object],
+    rig: Rig, arm: BellowsArm, poses_m: np.ndarray, on_move: Callable[[], object]
 ) -> list[Move]:
-    """Move one arm to `count` targets in turn; `on_move` is called after each."""
-    poses_m = reach_poses(arm, mounting.T_base_camera[:3, 3], count, plant_seed)
-    loop = SimulatedLoop(arm, dynamics, mounting, plant_seed)
-    try:
-        moves = []
-        for lengths_m in poses_m:
-            moves.append(loop.move(lengths_m))
-            on_move()
-        return moves
-    finally:
-        loop.close()
+    """Move one arm to the model's tip at lengths [m], shape (k, n), in turn.
+
+    `on_move` is called after each.
+    """
+    moves = []
+    for lengths_m in poses_m:
+        moves.append(_move(rig, arm, lengths_m))
+        on_move()
+    return moves
+
+
+def _move(rig: Rig, arm: BellowsArm, lengths_m: np.ndarray) -> Move:
+    """Move, and hold the tip for `HOLD_S`."""
+    target_m, start_s = arm.tip(lengths_m), rig.now_s()
+    problem = _run(rig, target_m, lengths_m, open_loop=False)
+    end_s = rig.now_s()
+    rig.wait_until(end_s + HOLD_S)
+    scored_m = end_of_step_m(*rig.tips(end_s, end_s + HOLD_S), end_s + HOLD_S)
+    if problem:  # as an operator does it: to ambient pressures, where the ring is in view
+        rest_m = arm.lengths(np.zeros(arm.n_actuators))
+        _run(rig, arm.tip(rest_m), rest_m, open_loop=True)
+    return Move(target_m, scored_m, end_s - start_s, problem)
+
+
+def _run(rig: Rig, target_m: np.ndarray, lengths_m: np.ndarray, open_loop: bool) -> str:
+    """Run a goal to its end; return why it failed, or nothing."""
+    ending = rig.move_tip(target_m, lengths_m, [], open_loop, TOLERANCE_M, TIMEOUT_S)
+    while (ended := ending()) is None:
+        rig.wait_until(rig.now_s() + PERIOD_S)
+    return ended[1]
 
 
 def summary(moves: list[Move]) -> dict:

@@ -1,6 +1,7 @@
 """Measure `ring_noise` on a virtual rig: rendered camera and detector against the true tip."""
 
 from collections.abc import Callable
+from contextlib import closing
 
 import numpy as np
 
@@ -22,7 +23,11 @@ LEAST_SHARE = 0.9  # of the images must show a ring
 
 
 def measure(
-    arm: BellowsArm, mounting: Mounting, segmenter: str, on_pose: Callable[[], object]
+    arm: BellowsArm,
+    mounting: Mounting,
+    segmenter: str,
+    on_pose: Callable[[], object],
+    poses: int = POSES,
 ) -> tuple[RingNoise, Measurement]:
     """Move a virtual arm to random poses, open loop, and compare every ring with the true tip.
 
@@ -30,7 +35,8 @@ def measure(
         arm: The arm.
         mounting: Calibrated pose of the camera; its errors are a part of the ring's.
         segmenter: Name of the segmenter.
-        on_pose: Called `POSES` times.
+        on_pose: Called `poses` times.
+        poses: Their number.
 
     Raises:
         VisionError: If the ring is not found in a tenth of the images.
@@ -39,8 +45,8 @@ def measure(
     robot, plant = arm.robot, pneumatic_arm(arm.robot, SEED)
     period_s = 1.0 / camera_for(robot).image.rate_hz
     places_m, errors_m, stated_m2 = [], [], []
-    with CameraEye(robot, mounting, SEED, segmenter) as eye:
-        for lengths_m in reach_poses(arm, mounting.T_base_camera[:3, 3], POSES, SEED):
+    with closing(CameraEye(robot, mounting, SEED, segmenter)) as eye:
+        for lengths_m in reach_poses(arm, mounting.T_base_camera[:3, 3], poses, SEED):
             plant.robot.actuate(arm.clip_pressures(arm.pressures(lengths_m)))
             for _ in range(IMAGES):
                 plant.step(period_s)
@@ -52,9 +58,9 @@ def measure(
                     errors_m.append(sight.ring_m - seen.T_base_tip[:3, 3])
                     stated_m2.append(sight.covariance_m2)
             on_pose()
-    if len(places_m) < LEAST_SHARE * POSES * IMAGES:
+    if len(places_m) < LEAST_SHARE * poses * IMAGES:
         raise VisionError(
-            f'the ring was found in {len(places_m)} of {POSES * IMAGES} images, '
+            f'the ring was found in {len(places_m)} of {poses * IMAGES} images, '
             f'{LEAST_SHARE:.0%} are needed: change its size or colour in the robot file'
         )
     noise, residuals = fitted(np.array(places_m), np.array(errors_m), np.array(stated_m2))
@@ -62,7 +68,7 @@ def measure(
     return noise, Measurement(
         devices=VIRTUAL,
         method=f'ring of the rendered camera ({segmenter}) less the true tip, least squares; '
-        f'{POSES} poses, {IMAGES} images each',
+        f'{poses} poses, {IMAGES} images each',
         residuals=residuals,
         limits={
             f'{axis}_m': (round(float(low), 4), round(float(high), 4))

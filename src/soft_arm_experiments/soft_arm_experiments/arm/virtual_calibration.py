@@ -3,7 +3,8 @@
 The camera's pose is measured as `softarm calibrate extrinsics` does it: the ring on the pegs of the
 jig, through camera noise and ring detector. The dynamics are identified as `softarm calibrate
 dynamics` does it, from steps of one chamber of the simulated arm; delays of devices and network are
-those of the shipped virtual rig. The curves are those of the robot file.
+those of the shipped virtual rig. The curves are those of the robot file. Last, the errors of the
+ring's pose are measured, for rigs without pictures.
 """
 
 import shutil
@@ -22,6 +23,7 @@ from soft_arm_description.calibration import (
 )
 from soft_arm_description.rig import VIRTUAL, Rig, load_rig
 from soft_arm_description.robot import Robot, load_robot, shipped_robots
+from soft_arm_experiments.arm import ring_noise_measurement
 from soft_arm_experiments.arm.steps import REST_S, STEPS, step_limits_pa, stepped_chamber, tips_m
 from soft_arm_kinematics.arm import BellowsArm
 from soft_arm_kinematics.calibration.pressure_length import (
@@ -40,11 +42,12 @@ from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.detector import RingDetector
 from soft_arm_vision.segmentation.segmenter import ring_of
 
-VERSION = 1  # of what is measured here; part of the name of a cached rig
+VERSION = 2  # of what is measured here; part of the name of a cached rig
 CAMERA_FRAME = 'camera_color_optical_frame'
 SETS, FRAMES = 3, 4
 PRESSURE_PERIOD_S, IMAGE_TICKS = 0.01, 3
-PARTS = SETS * 9 + STEPS  # for progress
+NOISE_POSES = 10  # enough for standard deviations
+PARTS = SETS * 9 + STEPS + NOISE_POSES  # for progress
 
 Step = Callable[[], object]
 
@@ -85,6 +88,11 @@ def calibrate(rig: Rig, robot: Robot, on_part: Step = lambda: None) -> list[Path
         _dynamics(robot, on_part),
     )
     paths = [save_calibration(rig, values, robot, how) for values, how in measured]
+    mounting = extrinsics.load(rig, robot)
+    noise = ring_noise_measurement.measure(
+        BellowsArm(robot), mounting, 'colour', on_part, NOISE_POSES
+    )
+    paths.append(save_calibration(rig, noise[0], robot, noise[1]))
     return [path for path in paths if path is not None]
 
 

@@ -13,7 +13,6 @@ from argparse import Namespace
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tqdm import tqdm
 
@@ -32,9 +31,6 @@ from soft_arm_experiments.arm.experiments import experiment
 from soft_arm_experiments.arm.rig import Rig as ArmRig
 from soft_arm_experiments.cli.calibrate_virtual import ERRORS, calibrated_rig
 from soft_arm_kinematics.arm import BellowsArm, load_bellows_arm
-
-if TYPE_CHECKING:
-    from soft_arm_experiments.arm.eyes import Eye
 
 ALIVE_S = 60.0
 QUICK_STEPS = {'bend': 7, 'deflection': 9}
@@ -201,18 +197,12 @@ def _in_process(
     stack: ExitStack, options: Namespace, rig: Rig, arm: BellowsArm, dynamics: Dynamics
 ) -> tuple[ArmRig, Callable[[], None]]:
     """Return a rig in this process, and a function that waits until it is ready: at once."""
-    from soft_arm_experiments.arm.eyes import CameraEye, NoiseEye
+    from soft_arm_experiments.arm.eyes import eye_of
     from soft_arm_experiments.arm.in_process_rig import InProcessRig
-    from soft_arm_experiments.arm.ring_noise import RingNoise
     from soft_arm_sim.delays import load_delays
-    from soft_arm_vision.calibration import extrinsics
 
-    seed = options.plant_seed
-    if options.pose_noise:
-        eye: Eye = NoiseEye(load_calibration(rig, RingNoise, arm.robot).values, seed)
-    else:
-        mounting = extrinsics.load(rig, arm.robot)
-        eye = CameraEye(arm.robot, mounting, seed, options.segmenter)
+    seed, segmenter = options.plant_seed, None if options.pose_noise else options.segmenter
+    eye = eye_of(rig, arm.robot, seed, segmenter)
     stack.callback(eye.close)
     delays = load_delays(options.delays) if options.delays else load_delays()
     return InProcessRig(arm, dynamics, eye, seed, delays), lambda: None

@@ -3,6 +3,7 @@
 import json
 import sys
 from argparse import Namespace
+from contextlib import closing
 
 from tqdm import tqdm
 
@@ -36,22 +37,41 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         '--targets', type=positive_count, default=12, help='of each arm (default: %(default)s)'
     )
+    parser.add_argument(
+        '--segmenter',
+        choices=('yolact', 'colour'),
+        default='yolact',
+        help='how the ring is found in the rendered pictures (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--pose-noise',
+        action='store_true',
+        help="the ring by the rig's calibrated noise, without pictures; faster",
+    )
     parser.add_json()
     return parser.answer(argv, _run, *ERRORS)
 
 
 def _run(options: Namespace) -> int:
-    from soft_arm_experiments.arm.reach import reach, summary  # slow to import
+    # slow to import
+    from soft_arm_experiments.arm.eyes import eye_of
+    from soft_arm_experiments.arm.in_process_rig import InProcessRig
+    from soft_arm_experiments.arm.reach import reach, reach_poses, summary
+    from soft_arm_sim.delays import load_delays
 
     rig = calibrated_rig(options.rig, options.robot)
     arm = load_bellows_arm(options.robot, str(rig.folder))
     dynamics = load_calibration(load_rig(str(rig.folder)), Dynamics, arm.robot).values
-    mounting = extrinsics.load(rig, arm.robot)
+    camera_m = extrinsics.load(rig, arm.robot).T_base_camera[:3, 3]
+    segmenter = None if options.pose_noise else options.segmenter
     moves = {}
     total = len(options.plant_seed) * options.targets
     with tqdm(total=total, unit='move', file=sys.stderr, desc=arm.robot.name) as progress:
         for seed in options.plant_seed:
-            moves[seed] = reach(arm, dynamics, mounting, seed, options.targets, progress.update)
+            poses_m = reach_poses(arm, camera_m, options.targets, seed)
+            with closing(eye_of(rig, arm.robot, seed, segmenter)) as eye:
+                virtual = InProcessRig(arm, dynamics, eye, seed, load_delays())
+                moves[seed] = reach(virtual, arm, poses_m, progress.update)
     by_seed = {str(seed): summary(done) for seed, done in moves.items()}
     every = summary([move for done in moves.values() for move in done])
     if options.json:
