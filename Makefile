@@ -30,7 +30,7 @@ test: build lint
 test: ## run every check and test: unit (on all cores), component (one node), system (the whole virtual rig); branch coverage of the first two
 	@$(WITH_ENV) softarm doctor --remove-stale-memory && \
 	  pytest -n auto --dist loadfile --cov --cov-report= $(wildcard src/*/test/unit underlay/*/test launch/test/unit) && \
-	  pytest --cov --cov-append --cov-report=term --cov-report=html:out/coverage $(wildcard src/*/test/component) && \
+	  pytest -n auto --dist loadfile --cov --cov-append --cov-report=term --cov-report=html:out/coverage $(wildcard src/*/test/component) && \
 	  pytest $(wildcard launch/test/system)
 
 docs: build

@@ -24,7 +24,7 @@ from soft_arm_kinematics.segments.modal import ModalModel
 from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures, ContactEstimate
 
 LAUNCH = Path(__file__).parents[2]
-DEADLINE_S = 60.0
+DEADLINE_S = 300.0
 
 
 class Heard:

@@ -20,7 +20,7 @@ from rclpy.signals import SignalHandlerOptions
 from tf2_ros import Buffer, TransformListener
 
 LAUNCH = Path(__file__).parents[2]
-DEADLINE_S = 120.0
+DEADLINE_S = 300.0
 
 
 class LaunchedGraph:

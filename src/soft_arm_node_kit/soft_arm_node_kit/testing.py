@@ -7,7 +7,7 @@ from typing import Any
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 
-DEADLINE_S = 60.0
+DEADLINE_S = 300.0
 
 
 class SpinningNode(Node):

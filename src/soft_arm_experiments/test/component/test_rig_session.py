@@ -13,7 +13,7 @@ from soft_arm_description.robot import load_robot
 from soft_arm_experiments.ros.rig_session import NAMESPACE, RigSession
 from soft_arm_msgs.action import MoveTip
 
-DEADLINE_S = 30.0
+DEADLINE_S = 300.0
 STALL_S = 0.3
 
 

@@ -23,7 +23,7 @@ from soft_arm_kinematics.segments.modal import ModalModel
 from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures, ContactEstimate
 from soft_arm_node_kit import qos
 
-DEADLINE_S = 60.0
+DEADLINE_S = 300.0
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from soft_arm_kinematics.ros.forward_kinematics_node import ForwardKinematicsNod
 from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures
 from soft_arm_node_kit import qos
 
-DEADLINE_S = 60.0
+DEADLINE_S = 300.0
 PIECES = [f'piece_{i}' for i in range(1, 5)]
 
 

@@ -17,7 +17,7 @@ from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures
 from soft_arm_msgs.srv import SolveIK
 from soft_arm_node_kit import qos
 
-DEADLINE_S = 60.0
+DEADLINE_S = 300.0
 
 
 class Graph:

@@ -21,7 +21,7 @@ from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_msgs.srv import SolveIK
 from soft_arm_node_kit import diagnostics
 
-DEADLINE_S = 120.0
+DEADLINE_S = 300.0
 
 
 @pytest.fixture

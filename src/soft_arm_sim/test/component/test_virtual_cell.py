@@ -30,7 +30,7 @@ from soft_arm_sim.devices.pcu2v import NEGATIVE_TRIGGER, POSITIVE_TARGET, POSITI
 
 START = 'import sys; from soft_arm_sim.ros.virtual_cell_node import main; sys.exit(main())'
 USER = Credentials('cell', 'secret')
-LIMIT_S = 60.0
+LIMIT_S = 300.0
 COLOUR, DEPTH = '/finger_camera/color', '/finger_camera/depth'
 TRUTH, ANGLES = '/virtual_cell/debug/gripper_truth', '/virtual_cell/debug/piece_angles_truth'
 

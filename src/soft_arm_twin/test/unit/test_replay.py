@@ -25,7 +25,7 @@ ARM = make_arm(ROBOT)
 OWN = Path(__file__).parents[3] / 'soft_arm_msgs' / 'msg'
 START_S, STEP_S, SECONDS, JOINTS_END_S = 1_800_000_000, 0.05, 20.0, 15.0
 GOALS, ERROR_S, LIMIT_S = {4.0: 0.02, 12.0: -0.02}, 8.0, (10.0, 13.0)
-DEADLINE_S = 20.0
+DEADLINE_S = 300.0
 CAMERA = '/camera/color/image_raw'
 
 

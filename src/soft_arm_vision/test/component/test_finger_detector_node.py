@@ -19,7 +19,7 @@ from soft_arm_sim.cameras.parameters import load_finger_camera_parameters
 from soft_arm_sim.ros.conversions import camera_info_message, image_message
 from soft_arm_vision.ros.finger_detector_node import FingerDetectorNode
 
-DEADLINE_S = 60.0
+DEADLINE_S = 300.0
 ROBOT, PARAMETERS = load_robot('four_piece_finger'), load_finger_camera_parameters()
 ANGLES = np.array([0.21, 0.25, 0.19, 0.16])
 

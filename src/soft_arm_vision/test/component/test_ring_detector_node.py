@@ -25,7 +25,7 @@ from soft_arm_sim.ros.conversions import image_message
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.ros.ring_detector_node import RingDetectorNode
 
-DEADLINE_S = 60.0
+DEADLINE_S = 300.0
 FRAME = 'camera_color_optical_frame'
 T_BASE_CAMERA = np.array([[0, 0, 1, -0.45], [1, 0, 0, 0.01], [0, 1, 0, 0.2], [0, 0, 0, 1.0]])
 CENTRE, AXIS = np.array([0.03, -0.01, 0.45]), np.array([0.3, 1, 0.1])

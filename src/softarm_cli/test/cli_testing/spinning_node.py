@@ -9,7 +9,7 @@ from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-DEADLINE_S = 30.0
+DEADLINE_S = 300.0
 
 
 class SpinningNode:
