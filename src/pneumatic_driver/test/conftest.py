@@ -113,7 +113,8 @@ def proxy_to():
 
 
 def device_of(rig, link=None) -> Device:
-    return rig.driver(load_map(rig.map).with_link(**(link or rig.link)))
+    """Its device; `time.monotonic` of now, which is not that of a default argument."""
+    return rig.driver(load_map(rig.map).with_link(**(link or rig.link)), clock=time.monotonic)
 
 
 class DriverRecorder:
@@ -122,7 +123,12 @@ class DriverRecorder:
     def __init__(self, rig, link=None, command_timeout_s=0.5):
         self.exchanges, self.reasons = [], []
         self.driver = Driver(
-            device_of(rig, link), 50.0, command_timeout_s, self.exchanges.append, self._disarmed
+            device_of(rig, link),
+            50.0,
+            command_timeout_s,
+            self.exchanges.append,
+            self._disarmed,
+            time.monotonic,
         )
         self.disarmed_s = None
 

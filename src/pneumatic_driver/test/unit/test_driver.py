@@ -378,7 +378,7 @@ def test_error_in_the_drivers_own_loop_stops_the_device(tcp_rig):
         if exchange.targets_pa is not None and exchange.pressures_pa.any():
             raise KeyError('a bug')
 
-    driver = Driver(device_of(tcp_rig), 50.0, 0.5, broken, reasons.append)
+    driver = Driver(device_of(tcp_rig), 50.0, 0.5, broken, reasons.append, time.monotonic)
     driver.connect()
     driver.arm()
     keep_commanding(driver, tcp_rig, lambda: reasons and tcp_rig.plant.vented)

@@ -80,7 +80,8 @@ class GripperControllerNode(Node):
         self._problem = ''  # of the last goal
         self._ignored = UnusableMessages(self)
         self._rates = {
-            name: diagnostics.RateMeter() for name in ('state_hz', 'piece_angles_hz', 'command_hz')
+            name: diagnostics.RateMeter(self.now_s)
+            for name in ('state_hz', 'piece_angles_hz', 'command_hz')
         }
         self.create_subscription(GripperState, 'state', self._on_state, qos.SENSOR)
         self.create_subscription(JointState, 'piece_angles', self._on_shape, qos.SENSOR)

@@ -68,7 +68,7 @@ class JoyToLimbsNode(Node):
         robots = [mounted.robot for mounted in load_assembly(p.assembly).robots]
         self._joystick = Joystick(robots, grips, p.bend_rate_rad_s, p.length_rate_m_s, p.dead_zone)
         self._timeout_s, self._fault = p.timeout_s, ''
-        self._joy, self._heard_s, self._rate = Joy(), -np.inf, diagnostics.RateMeter()
+        self._joy, self._heard_s, self._rate = Joy(), -np.inf, diagnostics.RateMeter(self.now_s)
         self._publisher = self.create_publisher(
             ArmConfiguration, 'limb_configuration', qos.ANY_COMMAND
         )
@@ -79,11 +79,8 @@ class JoyToLimbsNode(Node):
         self.create_timer(PERIOD_S, self._tick)
         diagnostics.Reporter(self, p.assembly, self._report)
 
-    def _now_s(self) -> float:
-        return self.get_clock().now().nanoseconds * 1e-9
-
     def _on_joy(self, message: Joy) -> None:
-        self._joy, self._heard_s = message, self._now_s()
+        self._joy, self._heard_s = message, self.now_s()
         self._rate.tick()
 
     def _on_configuration(self, message: ArmConfiguration) -> None:
@@ -97,7 +94,7 @@ class JoyToLimbsNode(Node):
             self._joystick.hear(segment, *arc)
 
     def _tick(self) -> None:
-        if self._now_s() - self._heard_s > self._timeout_s:
+        if self.now_s() - self._heard_s > self._timeout_s:
             return
         try:
             arcs = self._joystick.move(self._joy.axes, self._joy.buttons, PERIOD_S)

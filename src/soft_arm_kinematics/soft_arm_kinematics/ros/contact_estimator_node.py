@@ -95,7 +95,7 @@ class ContactEstimatorNode(Node):
         self._estimate: Estimate | None = None
         self._noise_from = 'parameters'
         self._fault = ''
-        self._rate = diagnostics.RateMeter()
+        self._rate = diagnostics.RateMeter(self.now_s)
         self._publisher = self.create_publisher(ContactEstimate, 'contact', qos.STATE)
         self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.SENSOR)
         self.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_pose, qos.SENSOR)

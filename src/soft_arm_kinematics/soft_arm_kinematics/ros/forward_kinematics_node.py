@@ -59,7 +59,7 @@ class ForwardKinematicsNode(Node):
         self._last_visualized: Time | None = None
         self._joint_names = joint_names(self._robot)
         self._nominal = [s.name for s in self._robot.segments if getattr(s, 'nominal', False)]
-        self._clipped_pa, self._fault, self._rate = 0.0, '', diagnostics.RateMeter()
+        self._clipped_pa, self._fault, self._rate = 0.0, '', diagnostics.RateMeter(self.now_s)
         self._configuration = self.create_publisher(ArmConfiguration, 'configuration', qos.STATE)
         self._body = self.create_publisher(Marker, 'body', qos.STATE)
         self._joint_states = self.create_publisher(JointState, 'joint_states', qos.STATE)

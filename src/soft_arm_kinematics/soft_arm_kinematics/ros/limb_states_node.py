@@ -36,7 +36,11 @@ class LimbStatesNode(Node):
     def __init__(self):
         super().__init__('limb_states')
         settings = parameters.declare(self, LimbStatesParameters)
-        self._limbs, self._fault, self._rate = Limbs(settings.robots), '', diagnostics.RateMeter()
+        self._limbs, self._fault, self._rate = (
+            Limbs(settings.robots),
+            '',
+            diagnostics.RateMeter(self.now_s),
+        )
         self._names = list(self._limbs.joint_names)
         self._publisher = self.create_publisher(JointState, 'joint_states', qos.STATE)
         self._frames = TransformBroadcaster(self) if settings.frames else None
