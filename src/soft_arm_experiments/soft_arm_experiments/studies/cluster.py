@@ -18,7 +18,7 @@ from soft_arm_description.command_line import one_line
 from soft_arm_experiments.studies.errors import StudyError
 from soft_arm_experiments.studies.plan import Plan
 from soft_arm_experiments.studies.runs import Row, run_batch, run_function
-from soft_arm_experiments.studies.study_file import SIMULATE
+from soft_arm_experiments.studies.study_file import BUILT_IN
 
 BATCH_S = 0.5
 """Time that a task takes, about: short runs go together, so that Dask costs little beside them."""
@@ -100,7 +100,7 @@ def prepare(client: Client, experiment: str) -> None:
     Raises:
         StudyError: If a worker cannot import it.
     """
-    if experiment != SIMULATE:
+    if experiment not in BUILT_IN:
         _send_module(client, experiment)
     try:
         client.run(run_function, experiment)

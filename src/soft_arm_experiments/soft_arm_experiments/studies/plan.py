@@ -18,7 +18,7 @@ from soft_arm_description.yaml_file import shown, validation_message
 from soft_arm_experiments.studies.errors import StudyError
 from soft_arm_experiments.studies.keys import Place, check_apart, merged, places
 from soft_arm_experiments.studies.samples import samples
-from soft_arm_experiments.studies.study_file import SIMULATE, Study, fingerprint
+from soft_arm_experiments.studies.study_file import CLOSED_LOOP, SIMULATE, Study, fingerprint
 from soft_arm_physics import PhysicsError, load_pneumatics
 
 
@@ -93,9 +93,9 @@ def make_plan(study: Study, folder: Path, progress: Callable[[Iterable], Iterabl
     return plan
 
 
-def _models(study: Study, folder: Path) -> dict[str, object]:
+def _models(study: Study, folder: Path) -> dict[str, Any]:
     """Read the files that a study names; return their validated objects by root."""
-    models: dict[str, object] = {}
+    models: dict[str, Any] = {}
     for root, load in _LOADERS.items():
         if (name := getattr(study, root)) is not None:
             try:
@@ -104,6 +104,10 @@ def _models(study: Study, folder: Path) -> dict[str, object]:
                 raise StudyError(f'{root}: {error}') from error
     if study.simulation:
         models['simulation'] = study.simulation
+    if study.experiment == CLOSED_LOOP:
+        from soft_arm_experiments.studies import closed_loop  # takes a while
+
+        models |= closed_loop.settings_of(study, models['robot'])
     return models
 
 

@@ -15,11 +15,14 @@ from typing import Any
 from soft_arm_description.command_line import one_line
 from soft_arm_experiments.studies.errors import StudyError
 from soft_arm_experiments.studies.keys import merged
-from soft_arm_experiments.studies.study_file import SIMULATE
+from soft_arm_experiments.studies.study_file import CLOSED_LOOP, SIMULATE
 
 RunFunction = Callable[[dict[str, Any]], dict[str, float]]
 
-_SIMULATION = 'soft_arm_experiments.studies.simulate:simulate'
+_BUILT_IN = {
+    SIMULATE: 'soft_arm_experiments.studies.simulate:simulate',
+    CLOSED_LOOP: 'soft_arm_experiments.studies.closed_loop:closed_loop',
+}
 
 
 TAKEN = ('run', 'seed', 'run_s', 'error')
@@ -38,12 +41,12 @@ class Row:
 
 
 def run_function(experiment: str) -> RunFunction:
-    """Import the function of an experiment, `simulate` or `module:function`.
+    """Import the function of an experiment: a built-in one, or `module:function`.
 
     Raises:
         StudyError: If there is none.
     """
-    module, _, name = (_SIMULATION if experiment == SIMULATE else experiment).partition(':')
+    module, _, name = _BUILT_IN.get(experiment, experiment).partition(':')
     try:
         function = getattr(importlib.import_module(module), name)
     except Exception as error:  # whatever the user's module raises
@@ -61,7 +64,7 @@ def run_batch(
     """Do some runs, one after the other; a run that fails becomes a row with its error.
 
     Args:
-        experiment: `simulate` or `module:function`.
+        experiment: A built-in one, or `module:function`.
         contents: What every run begins with.
         places: Where each varied key stands.
         batch: Number and values of each run.

@@ -13,11 +13,12 @@ from soft_arm_description.yaml_file import load_yaml
 from soft_arm_experiments.studies.errors import StudyError
 from soft_arm_experiments.studies.samples import Vary
 
-SIMULATE = 'simulate'
+SIMULATE, CLOSED_LOOP = 'simulate', 'closed_loop'
+BUILT_IN = SIMULATE, CLOSED_LOOP
 
 Text = Annotated[str, Field(max_length=5000)]
 FileName = Annotated[str, Field(min_length=1, max_length=1000)]
-Experiment = Annotated[str, Field(pattern=r'^(simulate|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$')]
+Experiment = Annotated[str, Field(pattern=r'^(simulate|closed_loop|[A-Za-z_][\w.]*:[A-Za-z_]\w*)$')]
 Setting = float | int | str | bool | list[Any] | dict[str, Any]
 
 
@@ -56,6 +57,8 @@ class Study(Strict):
     def _check(self) -> Self:
         if self.robot and self.assembly:
             raise ValueError('robot and assembly are both given: remove one')
+        if self.experiment == CLOSED_LOOP:
+            self._check_closed_loop()
         if self.experiment != SIMULATE:
             return self
         if not (self.robot or self.assembly):
@@ -65,10 +68,16 @@ class Study(Strict):
                 raise ValueError(f'experiment simulate needs {key}: add it')
         if self.controller:
             raise ValueError(
-                'experiment simulate takes no controller: remove it, or close the loop in a '
-                'function of your own, as examples/studies/closed_loop.py does'
+                'experiment simulate takes no controller: remove it, or use experiment closed_loop'
             )
         return self
+
+    def _check_closed_loop(self) -> None:
+        if not self.robot:
+            raise ValueError('experiment closed_loop needs a robot: add one')
+        for key in ('assembly', 'simulation', 'actuation', 'results'):
+            if getattr(self, key):
+                raise ValueError(f'experiment closed_loop takes no {key}: remove it')
 
 
 def load_study(path: Path) -> Study:

@@ -1,0 +1,148 @@
+"""Experiment `closed_loop` of a study: a virtual arm moves its tip to random targets.
+
+The loop is that of a virtual rig, in one process: plant, valve board, driver and controller; the
+ring is seen with the errors that were measured of camera and detector. World, pneumatics and seed
+change the plant alone: the controller keeps the calibrations of its rig, so it knows neither a load
+nor other valves.
+"""
+
+from functools import lru_cache
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field, ValidationError
+
+from soft_arm_control.tip.dynamics import Dynamics
+from soft_arm_description.calibration import load_calibration
+from soft_arm_description.errors import DescriptionError
+from soft_arm_description.rig import load_rig
+from soft_arm_description.robot import Robot
+from soft_arm_description.segments.values import Strict, number
+from soft_arm_description.world import World
+from soft_arm_description.yaml_file import validation_message
+from soft_arm_experiments.arm.experiments import end_of_step_m, settling_time_s
+from soft_arm_experiments.arm.eyes import NoiseEye
+from soft_arm_experiments.arm.in_process_rig import InProcessRig
+from soft_arm_experiments.arm.reach import reach_poses
+from soft_arm_experiments.arm.ring_noise import RingNoise
+from soft_arm_experiments.studies.errors import StudyError
+from soft_arm_experiments.studies.study_file import Study
+from soft_arm_kinematics.arm import VIRTUAL_RIG, BellowsArm
+from soft_arm_kinematics.calibration.pressure_length import load_curve
+from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_physics import Pneumatics
+from soft_arm_physics.pneumatic_arm import SHIPPED
+from soft_arm_sim.delays import load_delays
+from soft_arm_vision.calibration import extrinsics
+from soft_arm_vision.errors import VisionError
+
+STEP_S = 0.1
+"""Simulated time between looks at whether a move has ended."""
+
+HOLD_S = 0.5  # after the end of each move; its last part is scored
+
+
+class Controller(Strict):
+    """Keys `controller` of a study: the rig whose calibrations it uses, and when a move ends."""
+
+    rig: Annotated[str, Field(min_length=1, max_length=1000)] = VIRTUAL_RIG
+    tolerance_m: Annotated[float, number(1e-5, 0.1, 'm')] = 1e-3
+    timeout_s: Annotated[float, number(0.1, 600.0, 's')] = 15.0
+
+
+class Parameters(Strict):
+    """Keys `parameters` of a study: the number of targets of each arm, drawn by its seed."""
+
+    targets: Annotated[int, number(1, 1000, '', int)] = 5
+
+
+def settings_of(study: Study, robot: Robot) -> dict[str, Strict]:
+    """Return the validated keys `controller` and `parameters` of a study.
+
+    Raises:
+        StudyError: If a key cannot be used, or the rig has no calibrations for this robot.
+    """
+    try:
+        controller = Controller.model_validate(study.controller)
+        parameters = Parameters.model_validate(study.parameters)
+    except ValidationError as error:
+        raise StudyError(f'controller or parameters: {validation_message(error)}') from error
+    try:
+        _calibrated(robot.model_dump_json(), controller.rig)
+    except (DescriptionError, KinematicsError, VisionError) as error:
+        raise StudyError(str(error)) from error
+    return {'controller': controller, 'parameters': parameters}
+
+
+def closed_loop(keys: dict[str, Any]) -> dict[str, float]:
+    """Move one arm to its targets.
+
+    Args:
+        keys: `robot`, `world` and `pneumatics` where given, `controller`, `parameters` and `seed`,
+            as a study file holds them.
+
+    Returns:
+        Distance of the true tip from the target at the end of the moves [mm]: mean, 95th percentile
+        and largest; number of targets `reached`, and of those about which the tip settled to 2 % of
+        the step, with the mean time of these [s].
+
+    Raises:
+        RigError: If a calibration of the rig is missing, or belongs to another robot.
+        PhysicsError: If the arm cannot be simulated.
+        ExperimentError: If the camera sees too few targets.
+    """
+    robot, seed = Robot.model_validate(keys['robot']), keys['seed']
+    settings = Controller.model_validate(keys['controller'])
+    count = Parameters.model_validate(keys['parameters']).targets
+    arm, dynamics, noise, camera_m = _calibrated(robot.model_dump_json(), settings.rig)
+    world, pneumatics = keys.get('world'), keys.get('pneumatics')
+    rig = InProcessRig(
+        arm,
+        dynamics,
+        NoiseEye(noise, seed),
+        seed,
+        load_delays(),
+        SHIPPED if pneumatics is None else Pneumatics.model_validate(pneumatics),
+        None if world is None else World.model_validate(world),
+    )
+    errors_m, settled_s, reached = [], [], 0
+    for lengths_m in reach_poses(arm, camera_m, count, seed):
+        error_m, time_s, problem = _move(rig, arm, lengths_m, settings)
+        errors_m.append(error_m)
+        reached += not problem
+        settled_s += [] if time_s is None else [time_s]
+    results = {
+        'error_mean_mm': 1e3 * float(np.mean(errors_m)),
+        'error_p95_mm': 1e3 * float(np.percentile(errors_m, 95)),
+        'error_max_mm': 1e3 * float(np.max(errors_m)),
+        'reached': reached,
+        'settled': len(settled_s),
+    }
+    return results | ({'settle_mean_s': float(np.mean(settled_s))} if settled_s else {})
+
+
+@lru_cache(maxsize=4)
+def _calibrated(robot_json: str, rig_name: str) -> tuple[BellowsArm, Dynamics, RingNoise, Any]:
+    """Return the controller's arm, its dynamics, the noise of the ring, and the camera's place."""
+    robot, rig = Robot.model_validate_json(robot_json), load_rig(rig_name)
+    return (
+        BellowsArm(robot, load_curve(rig, robot)),
+        load_calibration(rig, Dynamics, robot).values,
+        load_calibration(rig, RingNoise, robot).values,
+        extrinsics.load(rig, robot).T_base_camera[:3, 3],
+    )
+
+
+def _move(
+    rig: InProcessRig, arm: BellowsArm, lengths_m: np.ndarray, settings: Controller
+) -> tuple[float, float | None, str]:
+    """Return the error at the end [m], the settling time [s] or None, and why the move failed."""
+    start_s, target_m = rig.now_s(), arm.tip(lengths_m)
+    ending = rig.move_tip(target_m, lengths_m, [], False, settings.tolerance_m, settings.timeout_s)
+    while (ended := ending()) is None:
+        rig.wait_until(rig.now_s() + STEP_S)
+    stop_s = rig.now_s() + HOLD_S
+    rig.wait_until(stop_s)
+    times_s, tips_m = rig.tips(start_s, stop_s)
+    error_m = float(np.linalg.norm(end_of_step_m(times_s, tips_m, stop_s) - target_m))
+    return error_m, settling_time_s(times_s - start_s, tips_m, tips_m[0], target_m), ended[1]
