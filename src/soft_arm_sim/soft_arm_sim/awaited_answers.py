@@ -32,9 +32,9 @@ class AwaitedAnswers:
         self.lost.discard(node)
 
     def leave(self, node: str) -> None:
-        """Wait no more for a program; expected nodes stay."""
-        if node not in self._expected:
-            self._until_ns.pop(node, None)
+        """Wait no more for a node."""
+        self._until_ns.pop(node, None)
+        self.lost.discard(node)
 
     def missing(self, tick_ns: int, image_ns: int) -> list[str]:
         """Return the nodes that have not answered the last tick, or the last image's stamp."""
@@ -52,7 +52,9 @@ class AwaitedAnswers:
     def give_up(self, nodes: Iterable[str]) -> list[str]:
         """Go on without these nodes, save those that are still starting; return who is given up."""
         given_up = [node for node in nodes if not self.starting(node)]
-        self.lost |= self._expected & set(given_up)
         for node in given_up:
-            self.leave(node)
+            if node in self._expected:
+                self.lost.add(node)
+            else:
+                self.leave(node)
         return given_up

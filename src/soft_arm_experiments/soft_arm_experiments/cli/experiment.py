@@ -214,25 +214,31 @@ def _on_graph(
     """Return the rig of a ROS graph, recorded, and a function that waits until it is ready."""
     from soft_arm_experiments.ros.rig_session import RigSession
 
-    seed, check = _rig(stack, options, folder)
+    seed, check, simulated = _rig(stack, options, folder)
     stack.enter_context(_recording(folder / 'bag'))
     if not options.no_twin:
         _offer_page(stack, folder)
-    session = stack.enter_context(RigSession(robot, plant_seed=seed, check=check))
-    return session, lambda: session.wait_for(
-        lambda: not session.missing(), ALIVE_S, session.missing, check
+    session = stack.enter_context(
+        RigSession(robot, plant_seed=seed, check=check, use_sim_time=simulated)
     )
+    return session, lambda: session.wait_until_ready(ALIVE_S)
 
 
 def _rig(
     stack: ExitStack, options: Namespace, folder: Path
-) -> tuple[int | None, Callable[[], None]]:
-    """Use the running rig, or start a virtual one in a free ROS domain.
+) -> tuple[int | None, Callable[[], None], bool]:
+    """Use the running rig, or start a virtual one in lockstep in a free ROS domain.
 
     Returns:
-        The plant seed, None for a running rig; and a function that raises if the rig has ended.
+        The plant seed, None for a running rig; a function that raises if the rig has ended; and
+        whether the rig's time is simulated.
     """
-    from soft_arm_experiments.ros.rig_process import VirtualRig, driver_is_running, free_domain
+    from soft_arm_experiments.ros.rig_process import (
+        VirtualRig,
+        driver_is_running,
+        free_domain,
+        time_is_simulated,
+    )
 
     domain = int(os.environ.get('ROS_DOMAIN_ID', '0'))
     if driver_is_running('soft_arm'):
@@ -241,7 +247,7 @@ def _rig(
             '--segmenter are ignored',
             file=sys.stderr,
         )
-        return None, lambda: None
+        return None, lambda: None, time_is_simulated()
     if options.use_running:
         raise ControlError(
             f'no rig is running in ROS domain {domain}: start one with '
@@ -249,9 +255,15 @@ def _rig(
         )
     os.environ['ROS_DOMAIN_ID'] = str(free_domain(domain))
     rig = stack.enter_context(
-        VirtualRig(options.plant_seed, folder / 'rig.log', segmenter=options.segmenter)
+        VirtualRig(
+            options.plant_seed,
+            folder / 'rig.log',
+            segmenter=options.segmenter,
+            use_sim_time='true',
+            program='experiment',
+        )
     )
-    return options.plant_seed, rig.check
+    return options.plant_seed, rig.check, True
 
 
 def _offer_page(stack: ExitStack, folder: Path) -> None:

@@ -67,6 +67,12 @@ def driver_is_running(namespace: str, timeout_s: float = LOOK_S) -> bool:
         )
 
 
+def time_is_simulated() -> bool:
+    """Return whether the graph of this ROS domain follows /clock; if not, this takes `LOOK_S`."""
+    with Session('look_for_clock') as session:
+        return session.holds(lambda: session.node.count_publishers('/clock') > 0, LOOK_S)
+
+
 def require_driver(rig: str, namespace: str, launch_file: str) -> None:
     """Make sure that the rig to be measured runs.
 

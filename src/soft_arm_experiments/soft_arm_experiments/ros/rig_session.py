@@ -21,9 +21,12 @@ from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import ChamberPressures, TipTarget
 from soft_arm_node_kit import qos
 from soft_arm_node_kit.graph import ARM_EMULATION, DeviceWatch
-from soft_arm_node_kit.session import Session
+from soft_arm_node_kit.session import ANSWER_S, Session
+from soft_arm_node_kit.ticker import Ticker
 
 NAMESPACE = 'soft_arm'
+READY_S = 5.0  # simulated time by which a virtual rig is ready
+SLOWEST = 30.0  # wall time over simulated time that is waited for
 TRUTH_TOPIC = 'virtual_rig/debug/tip_truth'
 
 
@@ -69,9 +72,9 @@ class RigSession(Session):
         camera: Namespace of the camera's topics.
         plant_seed: Which virtual arm runs; None if this is not known.
         check: Called often while waiting; raises if the rig has ended.
+        use_sim_time: Whether the rig runs in lockstep: simulated time then stands while this
+            program does not wait, from `READY_S` on if it has started the rig.
     """
-
-    clock: Clock = 'wall'
 
     def __init__(
         self,
@@ -81,9 +84,13 @@ class RigSession(Session):
         camera: str = '/camera/camera',
         plant_seed: int | None = None,
         check: Callable[[], None] = lambda: None,
+        use_sim_time: bool = False,
     ):
         remedy = "see `softarm doctor` and the rig's log"
-        super().__init__(name, namespace, remedy=remedy, error=ExperimentError)
+        super().__init__(
+            name, namespace, remedy=remedy, error=ExperimentError, use_sim_time=use_sim_time
+        )
+        self.clock: Clock = 'lockstep' if use_sim_time else 'wall'
         self._robot, self._camera = robot, camera
         self.plant_seed, self.check = plant_seed, check
         self.truth = Series()
@@ -111,9 +118,15 @@ class RigSession(Session):
         self.devices = DeviceWatch(node, ARM_EMULATION, self._namespace)
         self._move = ActionClient(node, MoveTip, 'move_tip')
         self._follow = ActionClient(node, FollowPath, 'follow_path')
-        node.create_timer(PERIOD_S, self._send_command)
+        self._ticker, self._ticked_s = Ticker(node, PERIOD_S, self._on_tick), 0.0
+        if self.plant_seed is not None:
+            self._ticker.stand_at(READY_S)
         self.spin_in_thread()
         return self
+
+    def __exit__(self, *error: object) -> None:
+        self._ticker.leave()
+        super().__exit__(*error)
 
     def missing(self) -> str:
         """List what the rig still lacks before it is ready; empty when it is."""
@@ -127,6 +140,12 @@ class RigSession(Session):
         controller = self.diagnostics.get(f'{self._namespace}/tip_controller', {})
         heard_hz = float(controller.get('pressures_hz', 0.0))
         return ', '.join(lacking + ([] if heard_hz else ['pressures at the tip_controller']))
+
+    def wait_until_ready(self, timeout_s: float) -> None:
+        """Wait until nothing is missing; at a rig of its own that is in lockstep, at `READY_S`."""
+        self.wait_for(lambda: not self.missing(), timeout_s, self.missing, self.check)
+        if self.clock == 'lockstep' and self.plant_seed is not None:
+            self.wait_until(READY_S)
 
     def move_tip(
         self,
@@ -162,6 +181,18 @@ class RigSession(Session):
     def wait_until(self, stop_s: float) -> None:
         """See `Rig.wait_until`."""
         stamps_s = self.truth.stamps_s
+        if self.clock == 'lockstep':
+            # The tick comes after the true tip of this time; see `Ticker`.
+            stop_s = PERIOD_S * np.ceil(stop_s / PERIOD_S - 1e-6)
+            patience_s = SLOWEST * (10.0 + stop_s - self.now_s())
+            self._ticker.stand_at(stop_s)
+            self.wait_for(
+                lambda: self._ticked_s > stop_s - 1e-6,
+                patience_s,
+                f'{stop_s:.2f} s on /clock',
+                self.check,
+            )
+            return
         self.wait_for(
             lambda: bool(stamps_s) and stamps_s[-1] >= stop_s,
             stop_s - self.now_s() + 5.0,
@@ -196,7 +227,10 @@ class RigSession(Session):
                 lambda done: results.append(done.result().result)
             )
 
-        self.send(client, goal).add_done_callback(accepted)
+        sent = self.send(client, goal)
+        sent.add_done_callback(accepted)
+        if self.clock == 'lockstep':  # time stands until the controller has the goal
+            self.wait_for(sent.done, ANSWER_S, 'the goal to be accepted', self.check)
         return lambda: _ending(results[0]) if results else None
 
     def _on_truth(self, message: PoseStamped) -> None:
@@ -228,6 +262,10 @@ class RigSession(Session):
     def _on_command(self, _message: ChamberPressures) -> None:
         if self._command is None:
             self.commanded_by_others_s = self.now_s()
+
+    def _on_tick(self) -> None:
+        self._ticked_s = self.now_s()
+        self._send_command()
 
     def _send_command(self) -> None:
         command_pa = self.command_pa  # set by another thread

@@ -78,6 +78,9 @@ class VirtualRigParameters:
     image_answers_from: str = parameter(
         '', 'node whose answer to each image simulated time waits for; empty: none'
     )
+    program: str = parameter(
+        '', 'node of a program that is waited for as those of answers_from; empty: none'
+    )
     answer_timeout_s: float = parameter(
         5.0,
         'wall-clock time after which simulated time goes on without a node that had answered [s]',
@@ -143,7 +146,7 @@ class VirtualRigNode(Node):
             TICK_S,
             self._advance,
             self._camera_node.publish_again,
-            p.answers_from,
+            [*p.answers_from, p.program] if p.program else p.answers_from,
             [p.image_answers_from] if p.image_answers_from else [],
             p.answer_timeout_s,
             p.real_time_factor,
