@@ -1,11 +1,15 @@
 """Kalman filter on the model bias: the tip position from measured pressures and the camera.
 
 The model tip at an image's stamp is the forward kinematics of the pressures measured then,
-filtered by the identified lag of the mechanics and creep of the bellows. The measured ring position
-minus the model tip is the model error. The residual model predicts a part of it; the rest, the
-bias, is a random walk whose deviation grows with time and with the way between two images.
-Measurement and model are compared at the image's own stamp, so neither the camera's delay nor the
-valves' lag biases the estimate.
+through the identified hysteresis and creep of the bellows and lag of the mechanics. The measured
+ring position minus the model tip is the model error. The residual model predicts a part of it; the
+rest, the bias, is a random walk whose deviation grows with time and with the way between two
+images. Measurement and model are compared at the image's own stamp, so neither the camera's delay
+nor the valves' lag biases the estimate.
+
+In motion the arm is ahead of its model or behind it, because its lag depends on its shape and its
+load. That time is estimated too: it accounts for a difference along the velocity that would
+otherwise be taken for bias, and left over as an overshoot when the arm stops.
 
 The model does not swing, but a hanging arm with a long upper module does (the virtual arm at 1.3 to
 3 Hz with a damping ratio of 0.04 to 0.17). A filter that takes the swing for bias excites it
@@ -21,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from soft_arm_control.tip.dynamics import Dynamics
+from soft_arm_control.tip.pressure_effect import PressureEffect, lag_share
 from soft_arm_control.tip.residual_model import ResidualModel
 from soft_arm_kinematics.arm import BellowsArm
 
@@ -31,10 +36,12 @@ class BiasFilterSettings:
 
     initial_deviation_m: float = 0.010
     drift_m_per_sqrt_s: float = 0.0004  # creep
-    drift_share: float = 0.1  # of the way of the model tip between two images
+    drift_share: float = 0.05  # of the way of the model tip between two images
     swing_m: float = 0.0005  # standard deviation of the tip's swing in one direction
     swing_s: float = 0.5  # time over which the tip's swing is measured
-    timing_s: float = 0.015  # standard deviation of an image's stamp
+    timing_s: float = 0.03  # standard deviation of the time by which the arm is ahead of its model
+    timing_memory_s: float = 10.0  # for which that time stays what it was
+    blur_s: float = 0.02  # times speed: error of the model in motion that is no such time
     history_s: float = 2.0
     gate_deviations: float = 6.0  # a ring further off, in standard deviations, is rejected
     gate_images: int = 5  # so many rejected rings that agree with each other reset the estimate
@@ -48,7 +55,7 @@ class BiasFilterSettings:
 @dataclass(frozen=True)
 class _Sample:
     stamp_s: float
-    pressures_pa: np.ndarray  # effective: after lag and creep
+    pressures_pa: np.ndarray  # effective: after hysteresis, creep and lag
 
 
 class BiasFilter:
@@ -65,10 +72,12 @@ class BiasFilter:
         self._residual_model = residual_model
         self._dynamics = dynamics
         self._settings = settings
-        self._lagged_pa = self._crept_pa = np.zeros(arm.n_actuators)
+        self._lagged_pa = np.zeros(arm.n_actuators)
+        self.effect = PressureEffect(dynamics, self._lagged_pa)
         self._history: deque[_Sample] = deque()
-        self._bias_m = np.zeros(3)
-        self._covariance_m2 = settings.initial_deviation_m**2 * np.eye(3)
+        # Bias [m] (3) and time [s] by which the arm is ahead of its model, with their covariance.
+        self._state = np.zeros(4)
+        self._covariance = np.diag([settings.initial_deviation_m**2] * 3 + [settings.timing_s**2])
         self._last: tuple[float, np.ndarray] | None = None  # stamp and model tip of the last image
         self._rejected_m: deque[np.ndarray] = deque(maxlen=settings.gate_images)  # biases
         # Stamp, and squared distance of the ring from the estimate less the camera's variance.
@@ -81,12 +90,12 @@ class BiasFilter:
     @property
     def covariance_m2(self) -> np.ndarray:
         """Return the covariance of the estimated model error [m^2], shape (3, 3)."""
-        return self._covariance_m2
+        return self._covariance[:3, :3]
 
     @property
     def deviation_m(self) -> float:
         """Return the standard deviation of the model error [m] in its least certain direction."""
-        return float(np.sqrt(np.linalg.eigvalsh(self._covariance_m2)[-1]))
+        return float(np.sqrt(np.linalg.eigvalsh(self.covariance_m2)[-1]))
 
     @property
     def swing_m(self) -> float:
@@ -101,20 +110,18 @@ class BiasFilter:
         """Add measured gauge pressures [Pa], shape (n,); samples out of order are dropped."""
         pressures_pa = np.asarray(pressures_pa, float)
         if not self._history:
-            self._lagged_pa = self._crept_pa = pressures_pa
+            self._lagged_pa = pressures_pa
+            self.effect = PressureEffect(self._dynamics, pressures_pa)
             self._history.append(_Sample(stamp_s, pressures_pa))
             return
         last = self._history[-1]
         if stamp_s <= last.stamp_s:
             return
-        d = self._dynamics
         dt_s = stamp_s - last.stamp_s
-        lag_share = _lag_share(dt_s, d.mechanical_lag_s)
-        self._lagged_pa = self._lagged_pa + lag_share * (pressures_pa - self._lagged_pa)
-        creep_share = _lag_share(dt_s, d.creep_time_constant_s)
-        self._crept_pa = self._crept_pa + creep_share * (self._lagged_pa - self._crept_pa)
-        effective_pa = (1.0 - d.creep_share) * self._lagged_pa + d.creep_share * self._crept_pa
-        self._history.append(_Sample(stamp_s, effective_pa))
+        share = lag_share(dt_s, self._dynamics.mechanical_lag_s)
+        effective_pa = self.effect.advance(dt_s, pressures_pa)
+        self._lagged_pa = self._lagged_pa + share * (effective_pa - self._lagged_pa)
+        self._history.append(_Sample(stamp_s, self._lagged_pa))
         while stamp_s - self._history[0].stamp_s > self._settings.history_s:
             self._history.popleft()
 
@@ -135,37 +142,46 @@ class BiasFilter:
         self.contradiction = self._contradiction(float(np.linalg.norm(ring_m - tip_m)))
         if self.contradiction:
             return False
-        variance_m2 = 0.0
-        speed_m_s = 0.0
+        dt_s, way_m = 1.0, np.zeros(3)
         if self._last is not None:
-            dt_s = stamp_s - self._last[0]
-            travel_m = float(np.linalg.norm(tip_m - self._last[1]))
-            variance_m2 = s.drift_m_per_sqrt_s**2 * dt_s + (s.drift_share * travel_m) ** 2
-            speed_m_s = travel_m / dt_s
-        prior_m2 = self._covariance_m2 + variance_m2 * np.eye(3)
-        bias_m = ring_m - tip_m - self._residual_model.at(lengths_m)
-        innovation_m = bias_m - self._bias_m
-        noise_m2 = covariance_m2 + (s.swing_m**2 + (s.timing_s * speed_m_s) ** 2) * np.eye(3)
+            dt_s, way_m = stamp_s - self._last[0], tip_m - self._last[1]
         self._last = (stamp_s, tip_m)
+        variance_m2 = s.drift_m_per_sqrt_s**2 * dt_s + s.drift_share**2 * float(way_m @ way_m)
+        keep = np.exp(-dt_s / s.timing_memory_s)
+        self._state[3] *= keep
+        prior = self._covariance * np.outer([1, 1, 1, keep], [1, 1, 1, keep])
+        prior += np.diag([variance_m2] * 3 + [(1.0 - keep**2) * s.timing_s**2])
+        observed = np.column_stack((np.eye(3), way_m / dt_s))  # (3, 4): bias, and speed times time
+        bias_m = ring_m - tip_m - self._residual_model.at(lengths_m)
+        innovation_m = bias_m - observed @ self._state
+        blur_m = s.blur_s * float(np.linalg.norm(way_m)) / dt_s
+        noise_m2 = covariance_m2 + (s.swing_m**2 + blur_m**2) * np.eye(3)
         square_m2 = float(innovation_m @ innovation_m - np.trace(covariance_m2))
         self._swings_m2.append((stamp_s, square_m2))
         while stamp_s - self._swings_m2[0][0] > s.swing_s:
             self._swings_m2.popleft()
-        if _squared_deviations(innovation_m, prior_m2 + noise_m2) > s.gate_deviations**2:
+        expected_m2 = observed @ prior @ observed.T + noise_m2
+        if _squared_deviations(innovation_m, expected_m2) > s.gate_deviations**2:
             if not self._agrees(bias_m, noise_m2 + variance_m2 * s.gate_images * np.eye(3)):
-                self._covariance_m2 = prior_m2
+                self._covariance = prior
                 self._rejected_m.append(bias_m)
                 return False
-            prior_m2 = prior_m2 + s.initial_deviation_m**2 * np.eye(3)
+            reset_m2 = s.initial_deviation_m**2 * np.diag([1, 1, 1, 0])
+            prior, expected_m2 = prior + reset_m2, expected_m2 + reset_m2[:3, :3]
         self._rejected_m.clear()
-        gain = np.linalg.solve(prior_m2 + noise_m2, prior_m2).T
-        self._bias_m = self._bias_m + gain @ innovation_m
-        self._covariance_m2 = prior_m2 - gain @ prior_m2
+        gain = np.linalg.solve(expected_m2, observed @ prior).T  # (4, 3)
+        self._state = self._state + gain @ innovation_m
+        self._covariance = prior - gain @ observed @ prior
         return True
+
+    @property
+    def ahead_s(self) -> float:
+        """Return the time [s] by which the moving arm is ahead of its model; negative: behind."""
+        return float(self._state[3])
 
     def error_m(self, lengths_m: np.ndarray) -> np.ndarray:
         """Return the expected true tip minus the model tip at these lengths [m], shape (3,)."""
-        return self._residual_model.at(lengths_m) + self._bias_m
+        return self._residual_model.at(lengths_m) + self._state[:3]
 
     @property
     def at_rest(self) -> bool:
@@ -194,15 +210,7 @@ class BiasFilter:
         lengths_m = self._lengths(self._history[-1])
         total_m = self.error_m(lengths_m)
         self._residual_model.add(lengths_m, total_m)
-        self._bias_m = total_m - self._residual_model.at(lengths_m)
-
-    def creep_deficit_pa(self, effective_pa: np.ndarray) -> np.ndarray:
-        """Return the pressure offset [Pa], shape (n,), that compensates the remaining creep.
-
-        Raised by it, the pressures act now as they will once creep has settled.
-        """
-        share = self._dynamics.creep_share
-        return share / (1.0 - share) * (effective_pa - self._crept_pa)
+        self._state[:3] = total_m - self._residual_model.at(lengths_m)
 
     def tip_m(self) -> np.ndarray:
         """Return the present tip [m], shape (3,): the model tip plus the estimated model error."""
@@ -259,8 +267,3 @@ class BiasFilter:
 def _squared_deviations(difference_m: np.ndarray, covariance_m2: np.ndarray) -> float:
     """Return the squared Mahalanobis distance."""
     return float(difference_m @ np.linalg.solve(covariance_m2, difference_m))
-
-
-def _lag_share(dt_s: float, time_constant_s: float) -> float:
-    """Return the share of a step that a first-order lag has covered after a time."""
-    return 1.0 - np.exp(-dt_s / time_constant_s) if time_constant_s > 0 else 1.0

@@ -17,7 +17,7 @@ from soft_arm_control.tip.dynamics import Dynamics
 PERIOD_S = 0.02  # nominal time between two steps
 # The lead gain is tau over this time constant. It is several periods long, so that image noise is
 # amplified little.
-REFERENCE_TIME_CONSTANT_S = 0.05
+REFERENCE_TIME_CONSTANT_S = 0.03
 RATE_SHARE = 0.97  # share of the identified rate limit that the reference uses
 OFFSET_TIME_CONSTANT_S = 0.3  # of the disturbance observer
 OFFSET_LIMIT_PA = 8.0e3  # a valve further off than this is defective, not inaccurate

@@ -1,9 +1,11 @@
 """Closed-loop tip control: internal-model control with an estimated model error.
 
-Every tick the controller solves model(lengths) + error(lengths) = target for the actuator lengths
-and commands their pressures through the command shaper. The only feedback is the estimate of the
-model error (see `bias_filter`), so no integrator winds up: at a limit the solution is the point
-nearest to the target that the limits allow, and it leaves the limit as soon as the target does.
+Every tick the controller solves model(lengths) + error(lengths) = target for the actuator lengths,
+inverts the identified creep and hysteresis for the pressures that give these lengths at once, and
+commands them through the command shaper, which inverts the valves. The only feedback is the
+estimate of the model error (see `bias_filter`), so no integrator winds up: at a limit the solution
+is the point nearest to the target that the limits allow, and it leaves the limit as soon as the
+target does.
 
 After a goal is reached the controller holds the tip there until the next goal. After a fault or a
 cancelled goal it holds the last pressures. Once the driver has been silent or inactive for a second
@@ -28,10 +30,6 @@ from soft_arm_kinematics.arm import BellowsArm
 # The model uses the measured pressure of a held chamber, at most this far from the commanded one:
 # valves do not quite reach full vacuum.
 HELD_WITHIN_PA = 4.0e3
-# Share of the remaining creep that the command compensates: hysteresis keeps a part of what is
-# taken back later.
-CREEP_COMPENSATION = 0.4
-
 # Sources of the liveness monitor besides the driver.
 CAMERA = 'camera'
 RING = 'ring'
@@ -215,7 +213,7 @@ class TipController:
         if fault is not None:
             return self._end(goal, now_s, *fault)
         elapsed_s = now_s - self._start_s
-        short_m = self._move(goal, elapsed_s + self._preview_s)
+        short_m = self._move(goal, elapsed_s + self._preview_s - self._bias_filter.ahead_s)
         if short_m <= self._settings.saturated_m:
             self._unsaturated_s = now_s
         return self._judge(goal, now_s, short_m)
@@ -239,21 +237,26 @@ class TipController:
             held_pa = np.clip(
                 self._measured_pa, preferred_pa - HELD_WITHIN_PA, preferred_pa + HELD_WITHIN_PA
             )
-            held_m = arm.lengths(np.clip(held_pa, *arm.pressure_limits_pa))
-            start_m = np.where(goal.free, self._lengths_m, held_m)
+            start_m = np.where(goal.free, self._lengths_m, self._lengths_at(held_pa))
             model_target_m = target_m - self._bias_filter.error_m(start_m)
+            lowest_m, highest_m = (self._lengths_at(p) for p in arm.pressure_limits_pa)
+            limits_m = np.where(goal.free, (lowest_m, highest_m), arm.length_limits_m)
             lengths_m, short_m = differential_ik(
-                arm, start_m, model_target_m, preferred_m, arm.length_limits_m, goal.free
+                arm, start_m, model_target_m, preferred_m, limits_m, goal.free
             )
         self._lengths_m = np.where(goal.free, lengths_m, preferred_m)
         wanted_pa = arm.pressures(self._lengths_m)
         if not goal.open_loop:
-            ahead_pa = wanted_pa + CREEP_COMPENSATION * self._bias_filter.creep_deficit_pa(
-                wanted_pa
-            )
-            wanted_pa = np.where(goal.free, np.clip(ahead_pa, *arm.pressure_limits_pa), wanted_pa)
+            inverse_pa = self._bias_filter.effect.pressures(wanted_pa)
+            wanted_pa = np.where(goal.free, arm.clip_pressures(inverse_pa), wanted_pa)
         self._applied_pa = self._shaper.step(wanted_pa, self._measured_pa)
         return short_m
+
+    def _lengths_at(self, pressures_pa: np.ndarray) -> np.ndarray:
+        """Return the lengths [m], (n,), that pressures [Pa], (n,), give if they come at once."""
+        return self._arm.lengths(
+            self._arm.clip_pressures(self._bias_filter.effect.effective(pressures_pa))
+        )
 
     def _judge(self, goal: Goal, now_s: float, short_m: float) -> tuple[np.ndarray | None, Status]:
         """Return the command and the status of this tick; end the goal if its time is over."""

@@ -100,7 +100,7 @@ def arm() -> Arm:
     return make_arm(load_robot('two_module_arm'))
 
 
-@pytest.fixture
+@pytest.fixture(scope='session')
 def dynamics() -> Dynamics:
     return Dynamics(
         valve_time_constant_s=0.2,

@@ -14,6 +14,7 @@ import numpy as np
 
 from soft_arm_control.errors import ExperimentError
 from soft_arm_control.tip.dynamics import Dynamics
+from soft_arm_control.tip.pressure_effect import PressureEffect, lag_share
 from soft_arm_kinematics.arm import BellowsArm
 from soft_arm_kinematics.segments import pcc
 
@@ -23,6 +24,7 @@ PHI_BEND_RAD = np.deg2rad(30.0)
 THETA_DEFLECTION_RAD = np.deg2rad(30.0)
 TABLE_7_DEG = (30.0, 60.0, 90.0, 120.0)
 SETTLED_SHARE = 0.02  # of the step
+REST_S, LONGEST_S = 2.5, 5.0  # before a step response, and the longest that is computed
 SCORED_S = 0.3  # the true tip is averaged over this time at the end of each step
 
 # Mean error [m] in the paper: open loop, closed loop.
@@ -148,34 +150,38 @@ def fastest_settling_s(
     """Return the shortest settling time [s] that valves and mechanics allow to any controller.
 
     Every valve changes its pressure at its rate limit or, near the end of its range, as fast as the
-    extreme command drives it, and stops at its target at once; the mechanics follow with their lag.
+    extreme command drives it, until the identified hysteresis and creep give the effective pressure
+    of the target, and holds that from then on; the mechanics follow with their lag. The start was
+    reached from the target's side, as in the experiment, so every chamber first has to cross the
+    width of its hysteresis.
 
     Args:
         arm: The model.
-        dynamics: Identified dynamics of valves and mechanics.
+        dynamics: Identified dynamics of valves, chambers and mechanics.
         start_m, target_m: Actuator lengths [m], shape (n,).
     """
     dt_s = 0.002
-    pressure_pa, goal_pa = arm.pressures(start_m), arm.pressures(target_m)
-    limits_pa = np.where(
-        goal_pa > pressure_pa, arm.pressure_limits_pa[1], arm.pressure_limits_pa[0]
-    )
-    lagged_pa = pressure_pa
+    start_pa, goal_pa = arm.pressures(start_m), arm.pressures(target_m)
+    effect = PressureEffect(dynamics, np.clip(goal_pa, *arm.pressure_limits_pa))
+    effect.advance(REST_S, np.clip(effect.pressures(start_pa), *arm.pressure_limits_pa))
+    pressure_pa = np.clip(effect.pressures(start_pa), *arm.pressure_limits_pa)
+    lagged_pa = effective_pa = effect.advance(dt_s, pressure_pa)
     times_s, tips_m = [0.0], [arm.tip(start_m)]
-    share = (
-        1.0 - np.exp(-dt_s / dynamics.mechanical_lag_s) if dynamics.mechanical_lag_s > 0 else 1.0
-    )
-    while np.max(np.abs(lagged_pa - goal_pa)) > 50.0 and times_s[-1] < 20.0:
+    share = lag_share(dt_s, dynamics.mechanical_lag_s)
+    while np.max(np.abs(lagged_pa - goal_pa)) > 50.0 and times_s[-1] < LONGEST_S:
+        wanted_pa = np.clip(effect.pressures(goal_pa), *arm.pressure_limits_pa)
+        limits_pa = np.where(wanted_pa > pressure_pa, *arm.pressure_limits_pa[::-1])
         rate_pa_s = np.minimum(
             np.abs(limits_pa - pressure_pa) / dynamics.valve_time_constant_s,
             dynamics.valve_rate_limit_pa_s,
         )
         pressure_pa = pressure_pa + np.clip(
-            goal_pa - pressure_pa, -rate_pa_s * dt_s, rate_pa_s * dt_s
+            wanted_pa - pressure_pa, -rate_pa_s * dt_s, rate_pa_s * dt_s
         )
-        lagged_pa = lagged_pa + share * (pressure_pa - lagged_pa)
+        effective_pa = effect.advance(dt_s, pressure_pa)
+        lagged_pa = lagged_pa + share * (effective_pa - lagged_pa)
         times_s.append(times_s[-1] + dt_s)
-        tips_m.append(arm.tip(arm.lengths(lagged_pa)))
+        tips_m.append(arm.tip(arm.lengths(np.clip(lagged_pa, *arm.pressure_limits_pa))))
     return dynamics.valve_delay_s + (
         settling_time_s(np.array(times_s), np.array(tips_m), tips_m[0], arm.tip(target_m)) or 0.0
     )

@@ -2,9 +2,9 @@
 
 The camera's pose is measured as `softarm calibrate extrinsics` does it: the ring on the pegs of the
 jig, through camera noise and ring detector. The dynamics are identified as `softarm calibrate
-dynamics` does it, from steps of one chamber of the simulated arm; delays of devices and network are
-those of the shipped virtual rig. The curves are those of the robot file. Last, the errors of the
-ring's pose are measured, for rigs without pictures.
+dynamics` does it, from steps and loops of one chamber of the simulated arm; delays of devices and
+network are those of the shipped virtual rig. The curves are those of the robot file. Last, the
+errors of the ring's pose are measured, for rigs without pictures.
 """
 
 import shutil
@@ -14,7 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from soft_arm_control.tip.dynamics import Dynamics, StepRecord, identify
+from soft_arm_control.tip.dynamics import Dynamics
+from soft_arm_control.tip.identification import Record, StepRecord, identify
 from soft_arm_description.calibration import (
     Measurement,
     Values,
@@ -24,7 +25,13 @@ from soft_arm_description.calibration import (
 from soft_arm_description.rig import VIRTUAL, Rig, load_rig
 from soft_arm_description.robot import Robot, load_robot, shipped_robots
 from soft_arm_experiments.arm import ring_noise_measurement
-from soft_arm_experiments.arm.steps import REST_S, STEPS, step_limits_pa, stepped_chamber, tips_m
+from soft_arm_experiments.arm.steps import (
+    REST_S,
+    STEPS,
+    loop_corners,
+    step_limits_pa,
+    stepped_chamber,
+)
 from soft_arm_kinematics.arm import BellowsArm
 from soft_arm_kinematics.calibration.pressure_length import (
     PressureLength,
@@ -42,12 +49,12 @@ from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.detector import RingDetector
 from soft_arm_vision.segmentation.segmenter import ring_of
 
-VERSION = 2  # of what is measured here; part of the name of a cached rig
+VERSION = 3  # of what is measured here; part of the name of a cached rig
 CAMERA_FRAME = 'camera_color_optical_frame'
 SETS, FRAMES = 3, 4
 PRESSURE_PERIOD_S, IMAGE_TICKS = 0.01, 3
 NOISE_POSES = 10  # enough for standard deviations
-PARTS = SETS * 9 + STEPS + NOISE_POSES  # for progress
+PARTS = SETS * 9 + STEPS + 1 + NOISE_POSES  # for progress
 
 Step = Callable[[], object]
 
@@ -163,14 +170,17 @@ def _dynamics(robot: Robot, on_part: Step) -> tuple[Dynamics, Measurement]:
     arm, plant = BellowsArm(robot), pneumatic_arm(robot, 0)
     chamber = stepped_chamber(arm)
     low_pa, high_pa = step_limits_pa(arm, chamber)
-    before_pa, records = low_pa, []
-    _stepped(plant, chamber, 0.0, low_pa)
+    before_pa, steps = low_pa, []
+    _recorded(plant, chamber, np.array([0.0, REST_S]), np.full(2, low_pa))
     for k in range(STEPS):
         to_pa = high_pa if k % 2 == 0 else low_pa
-        records.append(_stepped(plant, chamber, before_pa, to_pa))
+        record = _recorded(plant, chamber, np.array([0.0, REST_S]), np.full(2, to_pa))
+        steps.append(StepRecord(**vars(record), start_pa=before_pa, command_pa=to_pa))
         before_pa = to_pa
         on_part()
-    found, residuals = identify(records, lambda p: tips_m(arm, chamber, p))
+    loops = _recorded(plant, chamber, *loop_corners(arm, chamber))
+    on_part()
+    found, residuals = identify(steps, [loops])
     shipped = load_rig('virtual')
     delays = load_calibration(shipped, Dynamics, load_robot(shipped.robot)).values
     dynamics = found.model_copy(
@@ -178,30 +188,30 @@ def _dynamics(robot: Robot, on_part: Step) -> tuple[Dynamics, Measurement]:
     )
     return dynamics, Measurement(
         devices=VIRTUAL,
-        method='step responses of one chamber in simulated time; delays of the shipped rig',
+        method='steps and loops of one chamber in simulated time; delays of the shipped rig',
         residuals=residuals,
         limits={'step_pa': (low_pa, high_pa)},
     )
 
 
-def _stepped(plant: Simulation, chamber: int, start_pa: float, command_pa: float) -> StepRecord:
-    """Command one chamber, the others at ambient pressure, and record until it is at rest."""
+def _recorded(
+    plant: Simulation, chamber: int, corners_s: np.ndarray, corners_pa: np.ndarray
+) -> Record:
+    """Command one chamber along straight lines, the others at ambient pressure, and record it."""
     command = np.zeros(len(plant.robot.robot.chambers))
-    command[chamber] = command_pa
-    plant.robot.actuate(command)
-    times_s = PRESSURE_PERIOD_S * np.arange(1, round(REST_S / PRESSURE_PERIOD_S) + 1)
+    times_s = PRESSURE_PERIOD_S * np.arange(1, round(corners_s[-1] / PRESSURE_PERIOD_S) + 1)
     pressures_pa, tips = [], []
-    for _ in times_s:
+    for time_s in times_s:
+        command[chamber] = np.interp(time_s, corners_s, corners_pa)
+        plant.robot.actuate(command)
         plant.step(PRESSURE_PERIOD_S)
         pressures_pa.append(plant.robot.sensor_pressures_pa()[chamber])
         tips.append(plant.robot.T_base_tip()[:3, 3])
     images = slice(None, None, IMAGE_TICKS)
-    return StepRecord(
+    return Record(
         times_s,
         np.array(pressures_pa),
         times_s[images],
         np.array(tips)[images],
         np.zeros(len(times_s[images])),
-        start_pa,
-        command_pa,
     )

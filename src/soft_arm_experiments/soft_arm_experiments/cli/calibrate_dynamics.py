@@ -1,4 +1,4 @@
-"""`softarm calibrate dynamics`: identify valves, delays and lag from step responses."""
+"""`softarm calibrate dynamics`: identify valves, delays, lag, hysteresis and creep."""
 
 import json
 import sys
@@ -8,11 +8,11 @@ from contextlib import ExitStack
 from tqdm import tqdm
 
 from soft_arm_control.errors import ControlError
-from soft_arm_control.tip.dynamics import identify
+from soft_arm_control.tip.identification import identify
 from soft_arm_description.calibration import Measurement, save_calibration, saved
 from soft_arm_description.command_line import CommandLine, seed_number
 from soft_arm_description.rig import REAL, load_rig
-from soft_arm_experiments.arm.steps import STEPS, step_limits_pa, stepped_chamber, tips_m
+from soft_arm_experiments.arm.steps import STEPS, step_limits_pa, stepped_chamber
 from soft_arm_kinematics.arm import load_bellows_arm
 from soft_arm_kinematics.errors import KinematicsError
 
@@ -23,9 +23,9 @@ def main(argv: list[str] | None = None) -> int:
     """Entry point; return the exit status."""
     parser = CommandLine(
         prog='softarm calibrate dynamics',
-        description='Step one chamber up and down and identify the dynamics of valves, arm and '
-        'camera. The arm moves. A real rig must be running; a virtual one is started for it '
-        'unless --use-running is given.',
+        description='Move one chamber in steps and slow loops and identify the dynamics of '
+        'valves, bellows, arm and camera. The arm moves for one minute and a half. A real rig must '
+        'be running; a virtual one is started for it unless --use-running is given.',
     )
     parser.add_robot()
     parser.add_rig()
@@ -57,7 +57,7 @@ def _run(options: Namespace) -> int:
         )
         session = stack.enter_context(RigSession(arm.robot, 'calibrate_dynamics'))
         progress = stack.enter_context(
-            tqdm(total=STEPS, unit='step', file=sys.stderr, desc='waiting for the rig')
+            tqdm(total=STEPS + 1, unit='part', file=sys.stderr, desc='waiting for the rig')
         )
         session.wait_for(
             lambda: len(session.pressures.stamps_s) > 5 and len(session.rings.stamps_s) > 5,
@@ -67,14 +67,13 @@ def _run(options: Namespace) -> int:
         )
         if rig.devices == REAL:
             require_devices(session.devices, rig)
-        progress.set_description('steps')
+        progress.set_description('steps and loops')
         chamber = stepped_chamber(arm)
-        records = measure(session, arm, progress.update)
-        dynamics, residuals = identify(records, lambda p: tips_m(arm, chamber, p))
+        dynamics, residuals = identify(*measure(session, arm, progress.update))
         require_devices(session.devices, rig)  # by now every node has been discovered
         measurement = Measurement(
             devices=session.devices.devices,
-            method='step responses of one chamber, up and down; least squares',
+            method='steps and slow loops of one chamber; least squares',
             residuals=residuals,
             limits={'step_pa': step_limits_pa(arm, chamber)},
         )
@@ -86,6 +85,7 @@ def _run(options: Namespace) -> int:
         print(json.dumps({'values': values, 'residuals': residuals, 'file': path and str(path)}))
         return 0
     for name, value in (values | residuals).items():
-        print(f'{name:24s} {value:12.4f}')
+        numbers = value if isinstance(value, tuple) else (value,)
+        print(f'{name:26s}', *(f'{number:12.4f}' for number in numbers))
     print('not saved' if options.dry_run else saved(path, rig))
     return 0

@@ -1,26 +1,38 @@
-"""Measure step responses of one chamber on a running rig, for `softarm calibrate dynamics`."""
+"""Move one chamber of a running rig in steps and loops, for `softarm calibrate dynamics`."""
 
 from collections.abc import Callable
 
 import numpy as np
 
 from soft_arm_control.errors import ExperimentError
-from soft_arm_control.tip.dynamics import StepRecord
-from soft_arm_experiments.arm.steps import REST_S, STEPS, step_limits_pa, stepped_chamber
+from soft_arm_control.tip.command_shaper import PERIOD_S
+from soft_arm_control.tip.identification import Record, StepRecord
+from soft_arm_experiments.arm.steps import (
+    REST_S,
+    STEPS,
+    loop_corners,
+    step_limits_pa,
+    stepped_chamber,
+)
 from soft_arm_experiments.ros.rig_session import RigSession
 from soft_arm_kinematics.arm import BellowsArm
 
 QUIET_S = 0.5  # time without a command of another node before the first step
 
 
-def measure(session: RigSession, arm: BellowsArm, on_step: Callable[[], None]) -> list[StepRecord]:
-    """Step the last segment's first chamber up and down; all others stay at ambient pressure.
+def measure(
+    session: RigSession, arm: BellowsArm, on_part: Callable[[], None]
+) -> tuple[list[StepRecord], list[Record]]:
+    """Move the last segment's first chamber; all others stay at ambient pressure.
 
     Args:
         session: Connection to a rig whose driver and ring detector run, and whose controller has
             no goal.
         arm: The arm, for the limits of the chamber.
-        on_step: Called after each step.
+        on_part: Called after each step, and after the loops.
+
+    Returns:
+        The steps, and the loops after them.
 
     Raises:
         ExperimentError: If another node commands the arm, or samples stop coming.
@@ -39,37 +51,57 @@ def measure(session: RigSession, arm: BellowsArm, on_step: Callable[[], None]) -
         _step(session, chamber, low_pa)
         for k in range(STEPS):
             start_pa = float(session.command_pa[chamber])
-            start_s = _step(session, chamber, high_pa if k % 2 == 0 else low_pa)
-            records.append(_record(session, chamber, start_s, start_pa))
-            on_step()
+            to_pa = high_pa if k % 2 == 0 else low_pa
+            start_s = _step(session, chamber, to_pa)
+            record = _record(session, chamber, start_s, REST_S)
+            records.append(StepRecord(**vars(record), start_pa=start_pa, command_pa=to_pa))
+            on_part()
+        loops = _loops(session, chamber, *loop_corners(arm, chamber))
+        on_part()
     finally:
         session.command_pa = None
-    return records
+    return records, [loops]
 
 
 def _step(session: RigSession, chamber: int, pressure_pa: float) -> float:
-    command_pa = session.command_pa.copy()
-    command_pa[chamber] = pressure_pa
-    session.command_pa = command_pa  # a new array: the spin thread sends it whole
+    _command(session, chamber, pressure_pa)
     start_s = session.now_s()
-    session.wait_for(
-        lambda: min(session.pressures.stamps_s[-1], session.rings.stamps_s[-1]) > start_s + REST_S,
-        2 * REST_S + 2,
-        'pressures and ring poses after a step',
-    )
+    _wait(session, start_s + REST_S, 2 * REST_S + 2)
     return start_s
 
 
-def _record(session: RigSession, chamber: int, start_s: float, start_pa: float) -> StepRecord:
-    stop_s = start_s + REST_S
+def _loops(
+    session: RigSession, chamber: int, times_s: np.ndarray, pressures_pa: np.ndarray
+) -> Record:
+    start_s = session.now_s()
+    while (elapsed_s := session.now_s() - start_s) < times_s[-1]:
+        _command(session, chamber, float(np.interp(elapsed_s, times_s, pressures_pa)))
+        _wait(session, start_s + elapsed_s + PERIOD_S, 2.0)
+    return _record(session, chamber, start_s, float(times_s[-1]))
+
+
+def _command(session: RigSession, chamber: int, pressure_pa: float) -> None:
+    command_pa = session.command_pa.copy()
+    command_pa[chamber] = pressure_pa
+    session.command_pa = command_pa  # a new array: the spin thread sends it whole
+
+
+def _wait(session: RigSession, until_s: float, limit_s: float) -> None:
+    session.wait_for(
+        lambda: min(session.pressures.stamps_s[-1], session.rings.stamps_s[-1]) > until_s,
+        limit_s,
+        'pressures and ring poses',
+    )
+
+
+def _record(session: RigSession, chamber: int, start_s: float, duration_s: float) -> Record:
+    stop_s = start_s + duration_s
     pressure_s, pressures_pa, _ = session.pressures.since(start_s, stop_s)
     ring_s, rings_m, arrivals_s = session.rings.since(start_s, stop_s)
-    return StepRecord(
+    return Record(
         pressure_s - start_s,
         pressures_pa[:, chamber],
         ring_s - start_s,
         rings_m,
         arrivals_s - ring_s,
-        start_pa,
-        float(session.command_pa[chamber]),
     )

@@ -2,6 +2,7 @@
 
 import datetime
 
+import numpy as np
 import pytest
 import rclpy
 import yaml
@@ -132,6 +133,8 @@ def rigs(tmp_path, monkeypatch):
     )
     monkeypatch.setattr(calibrate_dynamics, 'identify', lambda *_: (TRUTH, {'valve_rms_pa': 80.0}))
     monkeypatch.setattr(dynamics_measurement, 'REST_S', 0.05)
+    short = np.array([0.0, 0.05]), np.zeros(2)
+    monkeypatch.setattr(dynamics_measurement, 'loop_corners', lambda *_: short)
     monkeypatch.setattr(closing_measurement.ClosingMeasurement, 'close_once', lambda *_: None)
     monkeypatch.setattr(calibrate_grasp, 'identify', lambda _: measured_no_load_reference())
     return tmp_path

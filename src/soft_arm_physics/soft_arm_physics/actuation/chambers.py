@@ -10,9 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from soft_arm_kinematics import hysteresis
 from soft_arm_kinematics.backends.machine_code import njit
 
 ATMOSPHERE_PA = 101_325.0
+
+_play = njit(cache=True, nogil=True)(hysteresis.play)
 
 
 class Chambers(NamedTuple):
@@ -81,7 +84,7 @@ def step_chambers(dt_s: float, c: Chambers) -> None:
         y = linear * p
         for k in range(c.weights.shape[1]):
             threshold = c.thresholds_pa[i, k]
-            c.play_pa[i, k] = max(p - threshold, min(p + threshold, c.play_pa[i, k]))
+            c.play_pa[i, k] = _play(p, threshold, c.play_pa[i, k])
             y += c.weights[i, k] * c.play_pa[i, k]
         c.crept_pa[i] += dt_s * (y - c.crept_pa[i]) / c.creep_time_s[i]
         c.effective_pa[i] = (1.0 - c.creep_share[i]) * y + c.creep_share[i] * c.crept_pa[i]

@@ -1,0 +1,74 @@
+"""From measured pressures to the pressures that act on the shape, and back: hysteresis and creep.
+
+Every chamber's pressure passes the hysteresis of its wall, a Prandtl-Ishlinskii operator
+y = (1 - sum w) p + sum w play(p), and creep: a share of y follows with a lag of its own. What comes
+out acts on the shape as a pressure without hysteresis and creep would: the effective pressure.
+
+The inverse is exact and needs no state of its own: from the present state, y rises with p,
+piecewise linear, with corners where a play operator begins to move. Source of model and inverse:
+Krejci and Kuhnen 2001, "Inverse control of systems with hysteresis and creep".
+"""
+
+import numpy as np
+
+from soft_arm_control.tip.dynamics import Dynamics
+from soft_arm_kinematics.hysteresis import play
+
+
+class PressureEffect:
+    """State of hysteresis and creep of n chambers.
+
+    Args:
+        dynamics: Identified hysteresis and creep.
+        start_pa: Pressures [Pa], shape (n,), at which all chambers are taken to have rested.
+    """
+
+    def __init__(self, dynamics: Dynamics, start_pa: np.ndarray):
+        self._dynamics = dynamics
+        self._thresholds_pa = np.array(dynamics.hysteresis_thresholds_pa)[:, None]  # (k, 1)
+        self._weights = np.array(dynamics.hysteresis_weights)
+        self._crept_pa = np.array(start_pa, float)
+        self._plays_pa = np.tile(self._crept_pa, (len(self._weights), 1))  # (k, n)
+
+    def advance(self, dt_s: float, pressures_pa: np.ndarray) -> np.ndarray:
+        """Advance by `dt_s` to pressures [Pa], shape (n,); return the effective ones."""
+        self._plays_pa = play(pressures_pa, self._thresholds_pa, self._plays_pa)
+        acting_pa = self._superposed(pressures_pa, self._plays_pa)
+        share = lag_share(dt_s, self._dynamics.creep_time_constant_s)
+        self._crept_pa = self._crept_pa + share * (acting_pa - self._crept_pa)
+        return self._with_creep(acting_pa)
+
+    def effective(self, pressures_pa: np.ndarray) -> np.ndarray:
+        """Return the effective pressures [Pa], (n,), if pressures [Pa], (n,), came at once."""
+        plays_pa = play(pressures_pa, self._thresholds_pa, self._plays_pa)
+        return self._with_creep(self._superposed(pressures_pa, plays_pa))
+
+    def pressures(self, effective_pa: np.ndarray) -> np.ndarray:
+        """Return the pressures [Pa], (n,), that make these effective pressures [Pa], (n,), at once.
+
+        `effective` undone.
+        """
+        share = self._dynamics.creep_share
+        acting_pa = (effective_pa - share * self._crept_pa) / (1.0 - share)
+        pressures_pa = acting_pa
+        # Newton's method. Away from the present pressure the slope of y only grows, so each step
+        # that has not yet reached the solution passes a corner at least; there are k to each side.
+        for _ in range(len(self._weights) + 2):
+            plays_pa = play(pressures_pa, self._thresholds_pa, self._plays_pa)
+            slope = 1.0 - self._weights @ (plays_pa == self._plays_pa)
+            pressures_pa = (
+                pressures_pa + (acting_pa - self._superposed(pressures_pa, plays_pa)) / slope
+            )
+        return pressures_pa
+
+    def _superposed(self, pressures_pa: np.ndarray, plays_pa: np.ndarray) -> np.ndarray:
+        return (1.0 - self._weights.sum()) * pressures_pa + self._weights @ plays_pa
+
+    def _with_creep(self, acting_pa: np.ndarray) -> np.ndarray:
+        share = self._dynamics.creep_share
+        return (1.0 - share) * acting_pa + share * self._crept_pa
+
+
+def lag_share(dt_s: float, time_constant_s: float) -> float:
+    """Return the share of a step that a first-order lag has covered after a time."""
+    return 1.0 - float(np.exp(-dt_s / time_constant_s)) if time_constant_s > 0 else 1.0

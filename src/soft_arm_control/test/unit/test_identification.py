@@ -1,0 +1,123 @@
+import numpy as np
+import pytest
+
+from soft_arm_control.errors import IdentificationError
+from soft_arm_control.tip.dynamics import Dynamics
+from soft_arm_control.tip.identification import Record, StepRecord, identify, valve_response_pa
+from soft_arm_control.tip.pressure_effect import PressureEffect, lag_share
+
+TRUTH = Dynamics(
+    valve_time_constant_s=0.15,
+    valve_rate_limit_pa_s=120e3,
+    valve_delay_s=0.03,
+    mechanical_lag_s=0.08,
+    creep_share=0.05,
+    creep_time_constant_s=0.6,
+    camera_delay_s=0.07,
+    hysteresis_thresholds_pa=(3e3, 9e3, 18e3),
+    hysteresis_weights=(0.15, 0.12, 0.08),
+)
+FINE_S = 0.002
+
+
+def tips_m(effective_pa):
+    """Return the tip, which moves along a curve with the effective pressure."""
+    share = effective_pa[:, None] / 40e3
+    return share * [0.03, 0.0, 0.01] + share**2 * [0.01, 0.0, 0.02]
+
+
+class Chamber:
+    """The true chamber and arm; it remembers what happened before."""
+
+    def __init__(self):
+        self.rng, self.effect = np.random.default_rng(3), PressureEffect(TRUTH, np.zeros(1))
+        self.lagged_pa = np.zeros(1)
+
+    def record(self, times_s, pressures_pa) -> Record:
+        effective = []
+        for pressure_pa in pressures_pa:
+            acting_pa = self.effect.advance(FINE_S, np.array([pressure_pa]))
+            self.lagged_pa += lag_share(FINE_S, TRUTH.mechanical_lag_s) * (
+                acting_pa - self.lagged_pa
+            )
+            effective.append(float(self.lagged_pa[0]))
+        p, r = slice(None, None, 10), slice(None, None, 17)
+        rings_m = tips_m(np.array(effective))[r]
+        return Record(
+            times_s[p],
+            pressures_pa[p] + 50 * self.rng.standard_normal(len(times_s[p])),
+            times_s[r],
+            rings_m + 1e-4 * self.rng.standard_normal(rings_m.shape),
+            np.full(len(rings_m), TRUTH.camera_delay_s),
+        )
+
+    def step(self, start_pa, command_pa, gain=1.0) -> StepRecord:
+        times_s = np.arange(0.0, 4.0, FINE_S)
+        valve = (
+            TRUTH.valve_time_constant_s,
+            TRUTH.valve_rate_limit_pa_s,
+            TRUTH.valve_delay_s,
+        )
+        pressures_pa = valve_response_pa(times_s, gain * start_pa, gain * command_pa, *valve)
+        record = self.record(times_s, pressures_pa)
+        return StepRecord(**vars(record), start_pa=start_pa, command_pa=command_pa)
+
+    def loops(self, shares=(1.0, 0.7, 0.45, 0.25, 0.1)) -> Record:
+        corners_pa = np.array(
+            [-40e3, *(sign * 40e3 * s for s in shares for sign in (1, -1)), -40e3]
+        )
+        corners_s = np.append(0.0, np.cumsum(np.abs(np.diff(corners_pa)) / 20e3))
+        times_s = np.arange(0.0, corners_s[-1], FINE_S)
+        return self.record(times_s, np.interp(times_s, corners_s, corners_pa))
+
+
+@pytest.fixture(scope='module')
+def found():
+    chamber = Chamber()
+    chamber.step(0.0, -40e3)
+    steps = [chamber.step(-40e3, 40e3), chamber.step(40e3, -40e3)]
+    return identify(steps, [chamber.loops(), chamber.loops()])
+
+
+def test_finds_the_valve_the_lags_and_the_delays_it_was_made_with(found):
+    dynamics, residuals = found
+    assert dynamics.valve_time_constant_s == pytest.approx(TRUTH.valve_time_constant_s, rel=0.05)
+    assert dynamics.valve_rate_limit_pa_s == pytest.approx(TRUTH.valve_rate_limit_pa_s, rel=0.03)
+    assert dynamics.valve_delay_s == pytest.approx(TRUTH.valve_delay_s, abs=0.004)
+    assert dynamics.mechanical_lag_s == pytest.approx(TRUTH.mechanical_lag_s, abs=0.012)
+    assert dynamics.creep_share == pytest.approx(TRUTH.creep_share, abs=0.015)
+    assert dynamics.creep_time_constant_s == pytest.approx(TRUTH.creep_time_constant_s, abs=0.3)
+    assert dynamics.camera_delay_s == pytest.approx(TRUTH.camera_delay_s)
+    assert residuals['valve_rms_pa'] < 150.0 and residuals['moving_rms_m'] < 0.5e-3
+
+
+def test_finds_the_loops_that_it_was_made_with(found):
+    """Thresholds of the fit are not those of the truth, so loops are compared, not weights."""
+    for half_pa in (8e3, 20e3, 40e3):
+        times = np.linspace(0.0, 6.5 * np.pi, 400)
+        errors = []
+        effects = [PressureEffect(d, np.zeros(1)) for d in (TRUTH, found[0])]
+        for pressure_pa in half_pa * np.sin(times):
+            true_pa, found_pa = (e.advance(1e-6, np.array([pressure_pa]))[0] for e in effects)
+            errors.append(found_pa - true_pa)
+        assert np.ptp(errors[100:]) < 0.03 * 2 * half_pa + 500.0
+
+
+def test_a_valve_that_does_not_move_is_refused():
+    with pytest.raises(IdentificationError, match='supply on'):
+        identify([Chamber().step(0.0, 40e3, gain=0.1)], [])
+
+
+def test_too_few_samples_are_refused():
+    full = Chamber().step(0.0, 40e3)
+    short = StepRecord(
+        full.pressure_times_s[:5],
+        full.pressures_pa[:5],
+        full.ring_times_s,
+        full.ring_m,
+        full.ring_ages_s,
+        0.0,
+        40e3,
+    )
+    with pytest.raises(IdentificationError, match='5 pressures'):
+        identify([short], [])
