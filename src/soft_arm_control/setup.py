@@ -29,6 +29,7 @@ setup(
             'joy_to_limbs = soft_arm_control.ros.joy_to_limbs_node:main',
             'limb_controller = soft_arm_control.ros.limb_controller_node:main',
             'tip_controller = soft_arm_control.ros.tip_controller_node:main',
+            'tip_estimator = soft_arm_control.ros.tip_estimator_node:main',
         ],
         'softarm.commands': [
             'gripper = soft_arm_control.cli.gripper:main',

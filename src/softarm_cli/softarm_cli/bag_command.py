@@ -106,6 +106,27 @@ def main(argv: list[str]) -> int:
         type=whole_number_in(0, 232),
         help='ROS domain to play into (default: ROS_DOMAIN_ID)',
     )
+    replay.add_argument(
+        '--clock',
+        action='store_true',
+        help="also /clock: the bag's own, or else the time of recording; for nodes with "
+        'use_sim_time, which are waited for where they answer images',
+    )
+    replay.add_argument(
+        '--sensors',
+        action='store_true',
+        help='only what sensors measured (pressures, images, camera infos, frames of the cameras), '
+        'and what --topics names besides: for nodes that compute everything else again',
+    )
+    replay.add_argument(
+        '--wait-for',
+        nargs='+',
+        type=topic_name,
+        default=(),
+        metavar='NODE',
+        help='begin when these nodes subscribe, by their full names; they must be in the namespace '
+        'of recorded pressures',
+    )
     replay.set_defaults(action=_play)
     info = commands.add_parser('info', help='list the topics of a bag')
     info.add_argument('bag', type=input_path)
@@ -186,6 +207,9 @@ def _play(options: argparse.Namespace) -> int:
         options.namespace or '',
         options.domain,
         options.rate,
+        options.clock,
+        options.sensors,
+        tuple(options.wait_for),
     )
     with tqdm(
         total=total_s, unit='s', file=sys.stderr, disable=not sys.stderr.isatty()

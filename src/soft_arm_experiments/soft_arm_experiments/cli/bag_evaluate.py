@@ -43,8 +43,8 @@ def main(argv: list[str]) -> int:
     parser.add_argument('--extrinsics', type=input_file, help='another extrinsics file')
     parser.add_argument(
         '--segmenter',
-        default='colour',
-        choices=('colour', 'yolact'),
+        default='yolact',
+        choices=('yolact', 'colour'),
         help='how the ring is found in recorded images (default: %(default)s)',
     )
     parser.add_argument(

@@ -2,12 +2,19 @@
 
 from dataclasses import dataclass
 
+from rosbags.interfaces import Connection
+
 from softarm_cli.bags.file import Bag
 from softarm_cli.errors import BagError
 from softarm_cli.graph.command_topics import is_command
 from softarm_cli.graph.names import nearest
 
-_OF_ROS = ('/rosout', '/parameter_events')
+CLOCK = '/clock'
+IMAGE = 'sensor_msgs/msg/Image'
+_INFO, _TF = 'sensor_msgs/msg/CameraInfo', 'tf2_msgs/msg/TFMessage'
+_CHAMBERS = 'soft_arm_msgs/msg/ChamberPressures'
+_STATIC = '/tf_static'
+_OF_ROS = ('/rosout', '/parameter_events', '/clock_answers')
 
 
 @dataclass(frozen=True)
@@ -20,6 +27,10 @@ class Replay:
         namespace: Prefix of every topic; empty: the names are those of the recording.
         domain: ROS domain to send into; None: that of the environment.
         rate: 2.0 is twice as fast.
+        clock: Whether /clock is sent: that of the bag, or else the time of recording.
+        sensors: Whether only what sensors measured is sent, with `topics` besides: pressures,
+            images, camera infos, and the frames of the cameras.
+        wait_for: Full names of the nodes that must subscribe before the first message.
     """
 
     topics: tuple[str, ...] = ()
@@ -27,13 +38,18 @@ class Replay:
     namespace: str = ''
     domain: int | None = None
     rate: float = 1.0
+    clock: bool = False
+    sensors: bool = False
+    wait_for: tuple[str, ...] = ()
 
     def sent_as(self, topic: str) -> str:
         """Return the name under which a topic of the bag is sent."""
+        if topic == CLOCK:  # every node that follows a clock follows this one
+            return topic
         return f'/{self.namespace.strip("/")}{topic}' if self.namespace.strip('/') else topic
 
 
-def choose(bag: Bag, replay: Replay) -> tuple[list, dict[str, str]]:
+def choose(bag: Bag, replay: Replay) -> tuple[list[Connection], dict[str, str]]:
     """Return the connections that are sent, and why others are not, by topic.
 
     Raises:
@@ -46,20 +62,78 @@ def choose(bag: Bag, replay: Replay) -> tuple[list, dict[str, str]]:
         raise BagError(f'{bag.path} holds no topic {unknown[0]}; {hint}')
     sent, left_out = [], {}
     for connection in bag.connections:
-        topic = connection.topic
-        if topic in replay.topics or (replay.commands and is_command(topic, connection.msgtype)):
+        topic, kind = connection.topic, connection.msgtype
+        if topic in replay.topics or (replay.commands and is_command(topic, kind)):
             sent.append(connection)
-        elif replay.topics:
+        elif topic == CLOCK:
+            if replay.clock:
+                sent.append(connection)
+            elif not replay.topics:
+                left_out[topic] = 'no --clock'
+        elif replay.topics and not replay.sensors:
             continue  # the user knows
-        elif is_command(topic, connection.msgtype):
+        elif is_command(topic, kind):
             left_out[topic] = 'a command'
         elif topic in _OF_ROS or '/_' in topic:
             left_out[topic] = "ROS's own"
+        elif replay.sensors and not _is_measured(topic, kind):
+            continue  # what other nodes computed of it
         else:
             sent.append(connection)
-    if not sent:
-        raise BagError(
-            f'{bag.path} holds nothing but {", ".join(left_out)}: '
-            'name the topics to send with --topics'
-        )
+    if not [connection for connection in sent if connection.topic != CLOCK]:
+        what = 'no pressures and no images' if replay.sensors else 'nothing'
+        held_only = f' but {", ".join(left_out)}' if left_out else ''
+        raise BagError(f'{bag.path} holds {what}{held_only}: name the topics to send with --topics')
     return sent, left_out
+
+
+def _is_measured(topic: str, kind: str) -> bool:
+    if '/debug/' in topic:
+        return False
+    return kind in (IMAGE, _INFO, _CHAMBERS) or (kind == _TF and topic.endswith(_STATIC))
+
+
+def is_shared(topic: str) -> bool:
+    """Return whether several nodes publish parts of a topic by design."""
+    return topic.endswith(_STATIC)
+
+
+class CameraFrames:
+    """Tells the transforms that a camera published from those that the replay's nodes publish.
+
+    Args:
+        bag: An open bag.
+        sent: The connections that are sent.
+    """
+
+    def __init__(self, bag: Bag, sent: list[Connection]):
+        self._bag, self._frames = bag, set()
+        for connection in sent:
+            if connection.msgtype == _INFO:
+                for _, _, raw in bag.messages([connection]):
+                    self._frames.add(bag.decode(connection, raw).header.frame_id)
+                    break
+
+    def left_out(self, connection: Connection, raw: bytes) -> bool:
+        """Return whether a message holds static transforms, and none of a camera's image."""
+        if not is_shared(connection.topic):
+            return False
+        transforms = self._bag.decode(connection, raw).transforms
+        return not {t.child_frame_id for t in transforms} & self._frames
+
+
+def check_namespaces(bag: Bag, replay: Replay, sent: list[Connection]) -> None:
+    """Raise BagError if a node that is waited for is in a namespace without pressures."""
+    places = {
+        replay.sent_as(connection.topic).rpartition('/')[0]
+        for connection in sent
+        if connection.msgtype == _CHAMBERS
+    }
+    for node in replay.wait_for if places else ():
+        place = node.rpartition('/')[0]
+        if place not in places:
+            held = ', '.join(sorted(places))
+            raise BagError(
+                f'{bag.path} holds pressures in {held}, not in {place or "/"}, where '
+                f'{node.rpartition("/")[2]} runs: start it in the namespace of the bag'
+            )

@@ -31,7 +31,8 @@ def run(processes: list[Process]) -> int:
 
     The launch file decides what follows the end of a process, as in `ros2 launch`:
     on_exit="shutdown" ends the others, respawn="true" starts it again. The exit code is 0 after
-    SIGINT or SIGTERM and when all have ended, 1 when a process with on_exit="shutdown" has ended or
+    SIGINT or SIGTERM, when all have ended, and when an <executable> with on_exit="shutdown" has
+    ended with 0, its work done. It is 1 when another process with on_exit="shutdown" has ended or
     a process cannot be started, and 2 when a node's configuration is wrong: such a node ends with
     exit code 2, is not started again, and ends the others.
     """
@@ -103,6 +104,8 @@ class _Launch:
                     _BAD_CONFIGURATION,
                     f'{process.node} cannot run: {self._last_words(process)}',
                 )
+            elif process.shutdown_on_exit and code == 0 and process.node is None:
+                self._stopping.set()
             elif process.shutdown_on_exit and code is not None:
                 words = f': {self._last_words(process)}' if code > 0 else ''
                 self._end_all(

@@ -4,6 +4,9 @@ Set points (`command_topics`) and ROS's own topics are left out unless they are 
 is sent to a rig: no topic that is published already, no set point to which a node subscribes, and
 nothing under its own name while a driver runs. The graph is checked before the first message and
 twice a second during the replay.
+
+With /clock, nodes live in the time of the recording, and those that answer images in simulated time
+(`soft_arm_node_kit.ticker`) are waited for, so that none drops one.
 """
 
 import logging
@@ -18,15 +21,24 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rosbags.interfaces import Connection, QosDurability, QosReliability
 
 from softarm_cli.bags.file import Bag, open_bag
-from softarm_cli.bags.replay import Replay, choose
+from softarm_cli.bags.replay import (
+    CLOCK,
+    CameraFrames,
+    Replay,
+    check_namespaces,
+    choose,
+    is_shared,
+)
 from softarm_cli.errors import BagError, MessageTypeError
 from softarm_cli.graph.command_topics import is_command
 from softarm_cli.graph.message_types import message_class
 from softarm_cli.ros.graph import Graph
+from softarm_cli.ros.replay_time import ImageAnswers, Pace, ReplayClock
 
 _QUEUE_DEPTH = 1000
 _LOOK_S = 0.5
 _MATCHING_S = 3.0
+_START_S = 120.0  # for the nodes that are waited for
 _CHANGE_STATE = 'lifecycle_msgs/srv/ChangeState'
 _ELSEWHERE = 'play under other names with --namespace, or into another graph with --domain'
 
@@ -49,11 +61,16 @@ def obstacle(graph: Graph, sent: list, replay: Replay) -> str | None:
                 f'{", ".join(hearers)} subscribes to the command {topic} and may move something: '
                 f'end that node, {_ELSEWHERE}'
             )
-        if publishers := graph.publishers(topic):
+        if not (replay.sensors and is_shared(topic)) and (publishers := graph.publishers(topic)):
             return (
                 f'{topic} is published by {", ".join(publishers)} already: end that node, '
                 f'choose other topics with --topics, {_ELSEWHERE}'
             )
+    if replay.clock and (publishers := graph.publishers(CLOCK)):
+        return (
+            f'{CLOCK} is published by {", ".join(publishers)} already: end that node, or play into '
+            'another graph with --domain'
+        )
     return None
 
 
@@ -80,6 +97,7 @@ def play(
     stop = stop or threading.Event()
     with open_bag(bag) as opened:
         sent, left_out = choose(opened, replay)
+        check_namespaces(opened, replay, sent)
         with Graph(replay.domain) as graph:
             graph.discover()
             _refuse(graph, sent, replay)
@@ -87,8 +105,12 @@ def play(
             publishers = {
                 connection.id: _publisher(graph, connection, replay) for connection in sent
             }
+            made_clock = replay.clock and CLOCK not in {c.topic for c in sent}
+            clock = ReplayClock(graph.node) if made_clock else None
+            _wait_for_nodes(graph, sent, replay, stop)
             _wait_for_hearers(graph, [p for p in publishers.values() if p is not None])
-            count = _send(graph, opened, sent, publishers, replay, stop, on_message)
+            answers = ImageAnswers(graph, sent, replay) if replay.clock else None
+            count = _send(graph, opened, sent, publishers, replay, stop, on_message, clock, answers)
             for publisher in filter(None, publishers.values()):
                 publisher.wait_for_all_acked(Duration(seconds=1))
             return count
@@ -97,30 +119,63 @@ def play(
 def _send(
     graph: Graph,
     bag: Bag,
-    sent: list,
+    sent: list[Connection],
     publishers: dict[int, Publisher | None],
     replay: Replay,
     stop: threading.Event,
     on_message: Callable[[float], None],
+    clock: ReplayClock | None,
+    answers: ImageAnswers | None,
 ) -> int:
-    started_s = looked_s = time.monotonic()
-    first_ns, count = None, 0
-    for connection, stamp_ns, raw in bag.messages(sent):
-        first_ns = stamp_ns if first_ns is None else first_ns
-        elapsed_s = (stamp_ns - first_ns) * 1e-9
-        due_s = started_s + elapsed_s / replay.rate
-        while not stop.is_set() and time.monotonic() < due_s:
-            stop.wait(min(_LOOK_S, due_s - time.monotonic()))
+    looked_s = time.monotonic()
+    pace, count = Pace(replay.rate), 0
+    frames = CameraFrames(bag, sent) if replay.sensors else None
+
+    def wait(at_ns: int) -> None:
+        nonlocal looked_s
+        while not stop.is_set() and (left_s := pace.left_s(at_ns)) > 0:
+            stop.wait(min(_LOOK_S, left_s))
             looked_s = _look_again(graph, sent, replay, looked_s)
+
+    for connection, at_ns, raw in bag.messages(sent):
+        pace.start(at_ns)
+        for tick_ns in clock.ticks(at_ns) if clock is not None else ():
+            wait(tick_ns)
+            clock.publish(tick_ns)
+        wait(at_ns)
         if stop.is_set():
             break
         looked_s = _look_again(graph, sent, replay, looked_s)
         publisher = publishers[connection.id]
-        if publisher is not None:
+        if publisher is not None and not (frames and frames.left_out(connection, raw)):
             publisher.publish(bytes(raw))
             count += 1
-        on_message(elapsed_s)
+            if answers is not None:
+                pace.stood(answers.wait_after(connection, raw, stop))
+        on_message(pace.elapsed_s(at_ns))
     return count
+
+
+def _wait_for_nodes(
+    graph: Graph, sent: list[Connection], replay: Replay, stop: threading.Event
+) -> None:
+    """Wait until each node of `replay.wait_for` subscribes to something that is sent."""
+    topics = [replay.sent_as(connection.topic) for connection in sent]
+
+    def missing() -> list[str]:
+        hearers = {node for topic in topics for node in graph.subscribers(topic)}
+        return sorted(set(replay.wait_for) - hearers)
+
+    ready = graph.holds(
+        lambda: stop.is_set() or not missing(),
+        _START_S if replay.wait_for else 0.0,
+        lambda: _refuse(graph, sent, replay),
+    )
+    if replay.wait_for and not ready:
+        raise BagError(
+            f'waited {_START_S:.0f} s for {", ".join(missing())}, which subscribes to nothing '
+            'that is sent: see its error above'
+        )
 
 
 def _look_again(graph: Graph, sent: list, replay: Replay, looked_s: float) -> float:

@@ -141,13 +141,21 @@ def test_a_death_is_reported_and_leaves_the_others_running(launch):
 
 def test_on_exit_shutdown_ends_the_others(launch):
     running = launch(
-        '<executable cmd="true" on_exit="shutdown"/><executable name="lives" cmd="sleep 1000"/>'
+        '<executable cmd="false" on_exit="shutdown"/><executable name="lives" cmd="sleep 1000"/>'
     )
     assert running.code() == 1
     assert '[lives-2]: process was ended by SIGINT' in running.text()
     assert running.lines[-1].endswith(
-        'ended because true-1, which the others need, ended with exit code 0'
+        'ended because false-1, which the others need, ended with exit code 1: it gave no reason'
     )
+
+
+def test_a_program_that_has_done_its_work_ends_the_others_without_an_error(launch):
+    running = launch(
+        '<executable cmd="true" on_exit="shutdown"/><executable name="lives" cmd="sleep 1000"/>'
+    )
+    assert running.code() == 0
+    assert '[lives-2]: process was ended by SIGINT' in running.text()
 
 
 def test_a_killed_process_that_the_others_need_is_named(launch):
