@@ -7,7 +7,7 @@ import numpy as np
 
 from soft_arm_control.errors import ExperimentError
 from soft_arm_control.tip.command_shaper import PERIOD_S
-from soft_arm_experiments.arm.experiments import end_of_step_m
+from soft_arm_experiments.arm.experiments import end_of_step_m, settling_time_s
 from soft_arm_experiments.arm.rig import Rig
 from soft_arm_kinematics.arm import BellowsArm
 
@@ -27,12 +27,15 @@ class Move:
         target_m, tip_m: Target and true tip at the end [m], shape (3,), base frame.
         duration_s: Time from the goal to its end [s].
         problem: Why the move failed; empty if the controller reached the target.
+        settled_s: Time after which the tip stayed within 2 % of the step of its target [s]; None if
+            it did not.
     """
 
     target_m: np.ndarray
     tip_m: np.ndarray
     duration_s: float
     problem: str
+    settled_s: float | None = None
 
     @property
     def error_m(self) -> float:
@@ -73,35 +76,53 @@ def reach_poses(arm: BellowsArm, camera_m: np.ndarray, count: int, seed: int) ->
 
 
 def reach(
-    rig: Rig, arm: BellowsArm, poses_m: np.ndarray, on_move: Callable[[], object]
+    rig: Rig,
+    arm: BellowsArm,
+    poses_m: np.ndarray,
+    on_move: Callable[[], object] = lambda: None,
+    tolerance_m: float = TOLERANCE_M,
+    timeout_s: float = TIMEOUT_S,
 ) -> list[Move]:
     """Move one arm to the model's tip at lengths [m], shape (k, n), in turn.
 
-    `on_move` is called after each.
+    `on_move` is called after each; a target is reached within the tolerance [m], or the move fails
+    after the timeout [s].
     """
     moves = []
     for lengths_m in poses_m:
-        moves.append(_move(rig, arm, lengths_m))
+        moves.append(_move(rig, arm, lengths_m, tolerance_m, timeout_s))
         on_move()
     return moves
 
 
-def _move(rig: Rig, arm: BellowsArm, lengths_m: np.ndarray) -> Move:
+def _move(
+    rig: Rig, arm: BellowsArm, lengths_m: np.ndarray, tolerance_m: float, timeout_s: float
+) -> Move:
     """Move, and hold the tip for `HOLD_S`."""
     target_m, start_s = arm.tip(lengths_m), rig.now_s()
-    problem = _run(rig, target_m, lengths_m, open_loop=False)
+    problem = _run(rig, target_m, lengths_m, False, tolerance_m, timeout_s)
     end_s = rig.now_s()
-    rig.wait_until(end_s + HOLD_S)
-    scored_m = end_of_step_m(*rig.tips(end_s, end_s + HOLD_S), end_s + HOLD_S)
+    stop_s = end_s + HOLD_S
+    rig.wait_until(stop_s)
+    times_s, tips_m = rig.tips(start_s, stop_s)
+    scored_m = end_of_step_m(times_s, tips_m, stop_s)
+    settled_s = settling_time_s(times_s - start_s, tips_m, tips_m[0], target_m)
     if problem:  # as an operator does it: to ambient pressures, where the ring is in view
         rest_m = arm.lengths(np.zeros(arm.n_actuators))
-        _run(rig, arm.tip(rest_m), rest_m, open_loop=True)
-    return Move(target_m, scored_m, end_s - start_s, problem)
+        _run(rig, arm.tip(rest_m), rest_m, True, tolerance_m, timeout_s)
+    return Move(target_m, scored_m, end_s - start_s, problem, settled_s)
 
 
-def _run(rig: Rig, target_m: np.ndarray, lengths_m: np.ndarray, open_loop: bool) -> str:
+def _run(
+    rig: Rig,
+    target_m: np.ndarray,
+    lengths_m: np.ndarray,
+    open_loop: bool,
+    tolerance_m: float,
+    timeout_s: float,
+) -> str:
     """Run a goal to its end; return why it failed, or nothing."""
-    ending = rig.move_tip(target_m, lengths_m, [], open_loop, TOLERANCE_M, TIMEOUT_S)
+    ending = rig.move_tip(target_m, lengths_m, [], open_loop, tolerance_m, timeout_s)
     while (ended := ending()) is None:
         rig.wait_until(rig.now_s() + PERIOD_S)
     return ended[1]
@@ -123,6 +144,7 @@ def summary(moves: list[Move]) -> dict:
                 'tip_m': move.tip_m.tolist(),
                 'error_m': move.error_m,
                 'duration_s': move.duration_s,
+                'settled_s': move.settled_s,
                 'problem': move.problem,
             }
             for move in moves

@@ -20,10 +20,9 @@ from soft_arm_description.robot import Robot
 from soft_arm_description.segments.values import Strict, number
 from soft_arm_description.world import World
 from soft_arm_description.yaml_file import validation_message
-from soft_arm_experiments.arm.experiments import end_of_step_m, settling_time_s
 from soft_arm_experiments.arm.eyes import NoiseEye
 from soft_arm_experiments.arm.in_process_rig import InProcessRig
-from soft_arm_experiments.arm.reach import reach_poses
+from soft_arm_experiments.arm.reach import reach, reach_poses
 from soft_arm_experiments.arm.ring_noise import RingNoise
 from soft_arm_experiments.studies.errors import StudyError
 from soft_arm_experiments.studies.study_file import Study
@@ -35,11 +34,6 @@ from soft_arm_physics.pneumatic_arm import SHIPPED
 from soft_arm_sim.delays import load_delays
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.errors import VisionError
-
-STEP_S = 0.1
-"""Simulated time between looks at whether a move has ended."""
-
-HOLD_S = 0.5  # after the end of each move; its last part is scored
 
 
 class Controller(Strict):
@@ -82,9 +76,9 @@ def closed_loop(keys: dict[str, Any]) -> dict[str, float]:
             as a study file holds them.
 
     Returns:
-        Distance of the true tip from the target at the end of the moves [mm]: mean, 95th percentile
-        and largest; number of targets `reached`, and of those about which the tip settled to 2 % of
-        the step, with the mean time of these [s].
+        Distance of the true tip from the target at the end of each move, also of one that failed
+        [mm]: mean, 95th percentile and largest; number of targets `reached`, and of those about
+        which the tip settled to 2 % of the step, with the mean time of these [s].
 
     Raises:
         RigError: If a calibration of the rig is missing, or belongs to another robot.
@@ -105,17 +99,15 @@ def closed_loop(keys: dict[str, Any]) -> dict[str, float]:
         SHIPPED if pneumatics is None else Pneumatics.model_validate(pneumatics),
         None if world is None else World.model_validate(world),
     )
-    errors_m, settled_s, reached = [], [], 0
-    for lengths_m in reach_poses(arm, camera_m, count, seed):
-        error_m, time_s, problem = _move(rig, arm, lengths_m, settings)
-        errors_m.append(error_m)
-        reached += not problem
-        settled_s += [] if time_s is None else [time_s]
+    poses_m = reach_poses(arm, camera_m, count, seed)
+    moves = reach(rig, arm, poses_m, tolerance_m=settings.tolerance_m, timeout_s=settings.timeout_s)
+    errors_m = [move.error_m for move in moves]
+    settled_s = [move.settled_s for move in moves if move.settled_s is not None]
     results = {
         'error_mean_mm': 1e3 * float(np.mean(errors_m)),
         'error_p95_mm': 1e3 * float(np.percentile(errors_m, 95)),
         'error_max_mm': 1e3 * float(np.max(errors_m)),
-        'reached': reached,
+        'reached': sum(not move.problem for move in moves),
         'settled': len(settled_s),
     }
     return results | ({'settle_mean_s': float(np.mean(settled_s))} if settled_s else {})
@@ -131,18 +123,3 @@ def _calibrated(robot_json: str, rig_name: str) -> tuple[BellowsArm, Dynamics, R
         load_calibration(rig, RingNoise, robot).values,
         extrinsics.load(rig, robot).T_base_camera[:3, 3],
     )
-
-
-def _move(
-    rig: InProcessRig, arm: BellowsArm, lengths_m: np.ndarray, settings: Controller
-) -> tuple[float, float | None, str]:
-    """Return the error at the end [m], the settling time [s] or None, and why the move failed."""
-    start_s, target_m = rig.now_s(), arm.tip(lengths_m)
-    ending = rig.move_tip(target_m, lengths_m, [], False, settings.tolerance_m, settings.timeout_s)
-    while (ended := ending()) is None:
-        rig.wait_until(rig.now_s() + STEP_S)
-    stop_s = rig.now_s() + HOLD_S
-    rig.wait_until(stop_s)
-    times_s, tips_m = rig.tips(start_s, stop_s)
-    error_m = float(np.linalg.norm(end_of_step_m(times_s, tips_m, stop_s) - target_m))
-    return error_m, settling_time_s(times_s - start_s, tips_m, tips_m[0], target_m), ended[1]
