@@ -57,3 +57,17 @@ def test_every_node_is_waited_for(processes):
     assert sorted(awaited) == sorted(
         p.node for p in processes if is_ours(p.package) and p not in reporters
     )
+
+
+@pytest.mark.parametrize('vision', ['true', 'false'])
+def test_a_replay_starts_nothing_that_can_command_and_ends_with_the_bag(vision, tmp_path):
+    given = {'bag': 'out/a b', 'vision': vision, 'namespace': 'left'}
+    *nodes, player = describe(LAUNCH / 'replay.launch.xml', given, tmp_path).processes
+    names = {f'/left/{name}' for name in ('forward_kinematics', 'tip_estimator')}
+    names |= {'/left/ring_detector'} if vision == 'true' else set()
+    assert {process.node for process in nodes} == names
+    assert all(process.parameters['use_sim_time'] and process.respawn for process in nodes)
+    assert player.node is None and player.shutdown_on_exit
+    assert player.command[:4] == ('softarm', 'bag', 'play', 'out/a b')
+    waited_for = player.command[player.command.index('--wait-for') + 1 :]
+    assert set(waited_for) == names and '--commands' not in player.command

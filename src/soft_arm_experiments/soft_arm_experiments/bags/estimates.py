@@ -26,7 +26,7 @@ from soft_arm_experiments.bags.track import Track
 from softarm_cli.bags.file import Bag
 from softarm_cli.errors import BagError
 
-VISION, LAGGED, ESTIMATE = 'vision', 'model with lag and creep', "controller's estimate"
+VISION, DYNAMIC, ESTIMATE = 'vision', 'dynamic model', "controller's estimate"
 _NO_PRESSURES = 'the bag holds no pressures'
 
 
@@ -81,7 +81,7 @@ def estimate(
     if topics.pressures is not None:
         pressures = read_pressures(bag, topics.pressures, files.robot)
     if pressures is None or not len(pressures.stamps_ns):
-        left_out |= dict.fromkeys((*files.models, LAGGED, ESTIMATE), _NO_PRESSURES)
+        left_out |= dict.fromkeys((*files.models, DYNAMIC, ESTIMATE), _NO_PRESSURES)
         pressures = None
     true_tip = read_truth(bag, topics.truth, files.robot)
     rings = read_rings(bag, topics, files, report)
@@ -93,13 +93,13 @@ def estimate(
         for name, arm in files.models.items():
             actuation = arm.actuation_at(arm.clip_pressures(pressures.values_pa))
             tracks[name] = Track.of(pressures.stamps_ns, arm.tip(actuation))
-        if (lagged := files.new_filter()) is None:
+        if (dynamic := files.new_filter()) is None:
             why = files.lacking.get('dynamics', 'the controller works with bellows alone')
-            left_out |= {LAGGED: why, ESTIMATE: why}
+            left_out |= {DYNAMIC: why, ESTIMATE: why}
         else:
-            tracks[LAGGED] = _filtered(lagged, pressures, None)
+            tracks[DYNAMIC] = _filtered(dynamic, pressures, None)
             if VISION in tracks:
-                tracks[ESTIMATE] = _filtered(files.new_filter() or lagged, pressures, rings)
+                tracks[ESTIMATE] = _filtered(files.new_filter() or dynamic, pressures, rings)
             else:
                 left_out[ESTIMATE] = left_out[VISION]
     if len(tracks) + (true_tip is not None) < 2:
