@@ -4,7 +4,9 @@ Each test file has a ROS domain of its own, so that nodes of different files, an
 on this machine, do not meet.
 
 No test is run again, and none may fail because the machine is busy. Files marked `steady_clock`
-hold both ends of a link with watchdogs in one process; its clock does not count stalls.
+hold both ends of a link with watchdogs in one process; its clock does not count stalls. Where a
+watchdog stands between real processes (files marked `watchdogs`), a test that fails while this
+machine stalls for longer than a watchdog allows is skipped, and says so.
 """
 
 import fcntl
@@ -15,6 +17,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from stall_meter import StallMeter
 from steady_clock import SteadyClock
 
 hypothesis.settings.register_profile(
@@ -23,6 +26,8 @@ hypothesis.settings.register_profile(
 # How long an example takes says nothing about the code on a machine that stalls.
 hypothesis.settings.load_profile('any_machine')
 
+STALL_S = 0.2  # a request to a device times out
+_METER = pytest.StashKey[StallMeter]()
 _DOMAINS = range(1, 100)  # above 101 the ports run into the ephemeral ones of Linux
 
 
@@ -64,3 +69,29 @@ def steady_time(request):
     else:
         with SteadyClock():
             yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item, nextitem):
+    """Measure stalls during a test with watchdogs, its fixtures included."""
+    if item.get_closest_marker('watchdogs') is None:
+        return (yield)
+    item.stash[_METER] = StallMeter()
+    try:
+        return (yield)
+    finally:
+        item.stash[_METER].stop()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Skip what failed while the machine stalled: its watchdogs have done what they are for."""
+    report = yield
+    meter = item.stash.get(_METER, None)
+    if report.failed and meter is not None and meter.longest_s > STALL_S:
+        why = (
+            f'this machine stalled for {meter.longest_s:.2f} s, a watchdog allows {STALL_S:g} s; '
+            f'it failed with {call.excinfo.typename}: {str(call.excinfo.value)[:200]}'
+        )
+        report.outcome, report.longrepr = 'skipped', (str(item.path), item.location[1] or 0, why)
+    return report

@@ -14,6 +14,8 @@ from soft_arm_msgs.msg import ChamberPressures, GripperState
 from soft_arm_msgs.srv import PlaceObject
 from system_testing.launched_graph import DEADLINE_S, LAUNCH, LaunchedGraph, free_port
 
+pytestmark = pytest.mark.watchdogs
+
 NODES = {
     '/virtual_cell',
     '/finger_camera/finger_camera',

@@ -1,9 +1,12 @@
 """The clock of tests with watchdogs: stalls do not count, and it never goes back."""
 
 import asyncio
+import os
+import subprocess
 import threading
 import time
 
+from stall_meter import StallMeter
 from steady_clock import LONGEST_STEP_S, SteadyClock
 
 
@@ -36,3 +39,17 @@ def test_time_passes_in_order_and_is_the_clock_of_asyncio():
         assert ended_s - began_s >= 0.1 and seen == sorted(seen)
         assert time.monotonic is clock
     assert time.monotonic is not clock
+
+
+def test_a_machine_that_stalls_is_measured():
+    meter = StallMeter()
+    with subprocess.Popen(['sleep', '0.1']) as process:
+        process.wait()
+    quiet_s = meter.longest_s
+    again = f'kill -STOP {os.getpid()}; sleep 0.5; kill -CONT {os.getpid()}'
+    with subprocess.Popen(['sh', '-c', again]) as process:
+        process.wait()
+    until_s = time.monotonic() + 60.0
+    while meter.longest_s < 0.4:
+        assert time.monotonic() < until_s, (quiet_s, meter.longest_s)
+    meter.stop()

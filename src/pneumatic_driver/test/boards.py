@@ -19,7 +19,7 @@ from steady_clock import turns
 
 
 def wait_for(
-    condition: Callable[[], object], deadline_s: float = 10.0, what: str = 'the condition'
+    condition: Callable[[], object], deadline_s: float = 60.0, what: str = 'the condition'
 ):
     """Value of the condition as soon as it is true."""
     end_s, tick = time.monotonic() + deadline_s, threading.Event()

@@ -81,7 +81,7 @@ class Operator:
             status for status in message.status if status.name.endswith('abb_rws_bridge')
         ]
 
-    def wait(self, condition, deadline_s: float = 30.0, what: str = 'the condition') -> float:
+    def wait(self, condition, deadline_s: float = 120.0, what: str = 'the condition') -> float:
         began_s = time.monotonic()
         while not condition():
             assert self.process.poll() is None, self.process.stderr.read()
@@ -137,16 +137,16 @@ class Operator:
 
     def move(self, degrees, names=None, **fields) -> MoveJoints.Result:
         _, result = self.send_goal(degrees, names, **fields)
-        self.wait(result.done, 15.0, 'the result')
+        self.wait(result.done, what='the result')
         return result.result().result
 
     def begin_slow_move(self, peer: EmulatorProcess):
-        """A move of 6 s that is under way; its handle and the future of its result."""
+        """A move of 20 s that is under way; its handle and the future of its result."""
         self.start()
         self.motors_on()
-        assert self.call(SetSpeedRatio, 'set_speed_ratio', speed_ratio=0.1).success
+        assert self.call(SetSpeedRatio, 'set_speed_ratio', speed_ratio=0.03).success
         handle, result = self.send_goal([160, 0, 0, 0, 0, 0])
-        self.wait(lambda: peer.state()['running'] or result.done(), 5.0, 'the start of the program')
+        self.wait(lambda: peer.state()['running'] or result.done(), what='the start of the program')
         assert not result.done(), result.result().result
         return handle, result
 
@@ -155,12 +155,12 @@ class Operator:
 
     def wait_a_little(self, seconds: float) -> None:
         end_s = time.monotonic() + seconds
-        self.wait(lambda: time.monotonic() > end_s, seconds + 1.0)
+        self.wait(lambda: time.monotonic() > end_s, seconds + 120.0)
 
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
-        self.process.communicate(timeout=5.0)
+        self.process.communicate(timeout=60.0)
         self._executor.shutdown()
         self._node.destroy_node()
         rclpy.shutdown(context=self._context)

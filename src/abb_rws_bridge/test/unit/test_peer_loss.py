@@ -20,7 +20,7 @@ from abb_rws_bridge.session import Endpoint
 from rws_testing.cell import USER
 from rws_testing.emulator_process import EmulatorProcess
 
-pytestmark = pytest.mark.steady_clock
+pytestmark = [pytest.mark.steady_clock, pytest.mark.watchdogs]
 
 DETECT_S = 1.0
 

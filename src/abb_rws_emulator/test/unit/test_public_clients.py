@@ -15,6 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.watchdogs
+
 sys.path.append(str(Path(sys.prefix) / 'clients'))  # where `make clients` and CI put them
 
 rws = pytest.importorskip(

@@ -45,7 +45,7 @@ class Operator:
         ]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
-    def wait(self, condition, deadline_s: float = 30.0, command=None, what: str = 'the condition'):
+    def wait(self, condition, deadline_s: float = 120.0, command=None, what: str = 'the condition'):
         def step():
             if command is not None:
                 self.command(self._chambers, command)
@@ -91,7 +91,7 @@ class Operator:
         if self.process is not None:
             if self.process.poll() is None:
                 self.process.kill()
-            self.process.communicate(timeout=5.0)
+            self.process.communicate(timeout=60.0)
         self._executor.shutdown()
         self._node.destroy_node()
         rclpy.shutdown(context=self._context)

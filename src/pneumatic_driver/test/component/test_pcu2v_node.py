@@ -14,6 +14,8 @@ from soft_arm_msgs.msg import GripperState
 from ..boards import wait_for
 from .operators import operator_of
 
+pytestmark = pytest.mark.watchdogs
+
 TARGET = [60e3]
 
 
@@ -70,7 +72,7 @@ def test_sigkill_is_followed_by_a_vent_of_the_device(operator, gripper):
 def test_signals_vent_and_exit_clean(operator, gripper, number):
     start_and_move(operator, gripper)
     operator.process.send_signal(number)
-    assert operator.process.wait(30.0) == 0
+    assert operator.process.wait(120.0) == 0
     wait_for(lambda: gripper.plant.vented)
     assert not gripper.watchdog_tripped()  # the driver vented it
 
@@ -152,6 +154,6 @@ def test_broken_sensor_stays_latched_until_it_is_cleared(operator, gripper):
 )
 def test_bad_parameters_end_the_process_with_one_line(operator, parameters, words):
     operator.start(**parameters)
-    _, stderr = operator.process.communicate(timeout=60.0)
+    _, stderr = operator.process.communicate(timeout=120.0)
     assert operator.process.returncode == 2
     assert words in stderr and len(stderr.strip().splitlines()) == 1

@@ -17,7 +17,7 @@ import pytest
 
 from ..boards import carries_heartbeat, wait_for
 
-pytestmark = pytest.mark.steady_clock
+pytestmark = [pytest.mark.steady_clock, pytest.mark.watchdogs]
 
 ROOT = Path(__file__).resolve().parents[4]
 # From requirements/pymodbus_oldest.txt, by requirements/setup.sh.

@@ -24,6 +24,8 @@ from soft_arm_node_kit import qos
 from soft_arm_node_kit.testing import DEADLINE_S, SpinningNode
 from soft_arm_physics.pneumatic_finger import PneumaticFinger
 
+pytestmark = pytest.mark.watchdogs
+
 START = (
     'import sys; from soft_arm_control.ros.gripper_controller_node import main; sys.exit(main())'
 )

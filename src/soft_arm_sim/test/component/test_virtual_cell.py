@@ -28,6 +28,8 @@ from soft_arm_msgs.srv import PlaceObject
 from soft_arm_node_kit import qos
 from soft_arm_sim.devices.pcu2v import NEGATIVE_TRIGGER, POSITIVE_TARGET, POSITIVE_TRIGGER
 
+pytestmark = pytest.mark.watchdogs
+
 START = 'import sys; from soft_arm_sim.ros.virtual_cell_node import main; sys.exit(main())'
 USER = Credentials('cell', 'secret')
 LIMIT_S = 300.0
