@@ -9,8 +9,10 @@ from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_experiments.arm.experiments import (
     PAPER_DEFLECTION_RAD_S,
     PHI_BEND_RAD,
+    SCORED_S,
     TABLE_7_DEG,
     Experiment,
+    acting_lengths_m,
     angular_speed_rad_s,
     end_of_step_m,
     fastest_settling_s,
@@ -128,8 +130,14 @@ class ExperimentRunner:
                 break
         else:
             settled_s = None
+        seen_s, pressures_pa = self._rig.measured_pa(start_s - RESPONSE_S, stop_s)
+        lengths_m = acting_lengths_m(self._arm, self._dynamics, seen_s, pressures_pa)
+        before, after = seen_s <= start_s, seen_s > stop_s - SCORED_S
         fastest_s = fastest_settling_s(
-            self._arm, self._dynamics, steps.lengths_m[0], steps.lengths_m[k]
+            self._arm,
+            self._dynamics,
+            lengths_m[before][-1],
+            lengths_m[after].mean(axis=0),
         )
         return StepResponse(
             theta_deg,

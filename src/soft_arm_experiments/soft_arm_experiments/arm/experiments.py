@@ -158,7 +158,9 @@ def fastest_settling_s(
     Args:
         arm: The model.
         dynamics: Identified dynamics of valves, chambers and mechanics.
-        start_m, target_m: Actuator lengths [m], shape (n,).
+        start_m, target_m: Actuator lengths [m], shape (n,). Those at which this arm rests
+            (`acting_lengths_m`) give the limit of this arm; those of the model may need less or
+            more pressure than its bellows do.
     """
     dt_s = 0.002
     start_pa, goal_pa = arm.pressures(start_m), arm.pressures(target_m)
@@ -185,6 +187,27 @@ def fastest_settling_s(
     return dynamics.valve_delay_s + (
         settling_time_s(np.array(times_s), np.array(tips_m), tips_m[0], arm.tip(target_m)) or 0.0
     )
+
+
+def acting_lengths_m(
+    arm: BellowsArm, dynamics: Dynamics, times_s: np.ndarray, pressures_pa: np.ndarray
+) -> np.ndarray:
+    """Return the lengths [m], (k, n), that measured pressures give.
+
+    Hysteresis and creep begin at rest at the first sample.
+
+    Args:
+        arm: The model.
+        dynamics: Identified hysteresis and creep.
+        times_s: (k,) of the samples [s].
+        pressures_pa: (k, n) [Pa].
+    """
+    effect = PressureEffect(dynamics, pressures_pa[0])
+    steps_s = np.diff(times_s, prepend=times_s[0])
+    acting_pa = np.array(
+        [effect.advance(dt_s, p_pa) for dt_s, p_pa in zip(steps_s, pressures_pa, strict=True)]
+    )
+    return arm.lengths(arm.clip_pressures(acting_pa))
 
 
 def angular_speed_rad_s(times_s: np.ndarray, tips_m: np.ndarray) -> tuple[float, float]:

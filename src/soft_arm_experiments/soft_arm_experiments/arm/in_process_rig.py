@@ -93,7 +93,8 @@ class InProcessRig:
         self._endings: list[tuple[bool, str]] = []  # of the present goal, at most one
         self._seen_s: list[float] = []  # stamps of images,
         self._rings_s: list[float] = []  # of ring poses
-        self._exchanged_s: list[float] = []  # and of measured pressures
+        self._exchanged_s: list[float] = []  # and of measured pressures,
+        self._measured_pa: list[np.ndarray] = []  # which are these
         self._latencies_s: list[float] = []
         self._unanswered_s: float | None = None  # stamp of the newest ring, until a command follows
         self._truth: tuple[list[float], list[np.ndarray]] = [], []
@@ -136,10 +137,11 @@ class InProcessRig:
 
     def tips(self, start_s: float, stop_s: float) -> tuple[np.ndarray, np.ndarray]:
         """See `Rig.tips`."""
-        times_s, tips_m = self._truth
-        first = bisect_left(times_s, start_s - _SLACK_S)
-        last = bisect_right(times_s, stop_s + _SLACK_S)
-        return np.array(times_s[first:last]), np.array(tips_m[first:last]).reshape(-1, 3)
+        return _since(*self._truth, start_s, stop_s)
+
+    def measured_pa(self, start_s: float, stop_s: float) -> tuple[np.ndarray, np.ndarray]:
+        """See `Rig.measured_pa`."""
+        return _since(self._exchanged_s, self._measured_pa, start_s, stop_s)
 
     def rates_hz(self, since_s: float) -> dict[str, float]:
         """See `Rig.rates_hz`."""
@@ -211,6 +213,7 @@ class InProcessRig:
             pressures_pa = self._channels.to_chambers(exchange.pressures_pa)
             self._controller.add_pressures(exchange.at_s, pressures_pa)
             self._exchanged_s.append(exchange.at_s)
+            self._measured_pa.append(pressures_pa)
 
     def _control(self) -> None:
         now_s = self.now_s()
@@ -240,6 +243,15 @@ class InProcessRig:
         else:
             self._controller.liveness.add_driver_state(self.now_s(), True)
             self._recover_s = None
+
+
+def _since(
+    times_s: list[float], values: list[np.ndarray], start_s: float, stop_s: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the times in [start_s, stop_s] (k,) and the values at these times (k, n)."""
+    first = bisect_left(times_s, start_s - _SLACK_S)
+    last = bisect_right(times_s, stop_s + _SLACK_S)
+    return np.array(times_s[first:last]), np.reshape(values[first:last], (last - first, -1))
 
 
 def _ending(status: Status) -> tuple[bool, str]:

@@ -65,6 +65,9 @@ class Rig(Protocol):
     def tips(self, start_s: float, stop_s: float) -> tuple[np.ndarray, np.ndarray]:
         """Return times [s] (k,) in [start_s, stop_s] and true tips [m] (k, 3), base frame."""
 
+    def measured_pa(self, start_s: float, stop_s: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return times [s] (k,) in [start_s, stop_s] and measured pressures [Pa] (k, n)."""
+
     def rates_hz(self, since_s: float) -> dict[str, float]:
         """Return the rates of camera, valves and ring poses since a time [Hz]."""
 

@@ -205,6 +205,11 @@ class RigSession(Session):
         times_s, tips_m, _ = self.truth.since(start_s, stop_s)
         return times_s, tips_m
 
+    def measured_pa(self, start_s: float, stop_s: float) -> tuple[np.ndarray, np.ndarray]:
+        """See `Rig.measured_pa`."""
+        times_s, pressures_pa, _ = self.pressures.since(start_s, stop_s)
+        return times_s, pressures_pa
+
     def rates_hz(self, since_s: float) -> dict[str, float]:
         """See `Rig.rates_hz`."""
         seen = {'camera': self.images, 'valves': self.pressures, 'ring_pose': self.rings}

@@ -45,6 +45,10 @@ class FakeRig:
         seen = [(t, tip_m) for t, tip_m in self._truth if start_s <= t <= stop_s]
         return tuple(np.array(column) for column in zip(*seen, strict=True))
 
+    def measured_pa(self, start_s, stop_s):
+        times_s, _ = self.tips(start_s, stop_s)
+        return times_s, np.zeros((len(times_s), 6))
+
     def _advance(self, duration_s):
         for _ in range(round(duration_s / PERIOD_S)):
             self._time_s += PERIOD_S

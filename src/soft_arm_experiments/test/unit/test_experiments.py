@@ -5,6 +5,7 @@ from soft_arm_control.errors import ExperimentError
 from soft_arm_experiments.arm.experiments import (
     CONTROL_MARGIN_M,
     LONGEST_MARGIN_M,
+    acting_lengths_m,
     angular_speed_rad_s,
     end_of_step_m,
     experiment,
@@ -74,6 +75,29 @@ def test_the_valves_own_limit_is_their_rate_and_their_lag(arm, dynamics):
         / dynamics.valve_rate_limit_pa_s
     )
     assert alone_s < found_s < alone_s + 0.25
+
+
+def test_hysteresis_and_creep_cost_the_valves_time(arm, dynamics):
+    bend = targets(arm, 'bend', np.deg2rad([0.0, 90.0]), np.deg2rad([30.0, 30.0]))
+    wide = {'hysteresis_thresholds_pa': (10e3,), 'hysteresis_weights': (0.4,)}
+    found_s = [
+        fastest_settling_s(arm, dynamics.model_copy(update=changes), *bend.lengths_m)
+        for changes in ({}, wide)
+    ]
+    width_s = 2 * 0.4 * 10e3 / dynamics.valve_rate_limit_pa_s
+    assert found_s[0] + 0.5 * width_s < found_s[1] < found_s[0] + 1.5 * width_s
+
+
+def test_pressures_act_later_and_less_by_hysteresis_and_creep(arm, dynamics):
+    wide = dynamics.model_copy(
+        update={'hysteresis_thresholds_pa': (10e3,), 'hysteresis_weights': (0.4,)}
+    )
+    times_s = np.arange(0.0, 12.0, 0.02)
+    pressures_pa = np.where(times_s < 1.0, 0.0, 50e3)[:, None] * np.ones(6)
+    lengths_m = acting_lengths_m(arm, wide, times_s, pressures_pa)
+    assert lengths_m[0] == pytest.approx(arm.lengths(np.zeros(6)))
+    assert lengths_m[-1] == pytest.approx(arm.lengths(np.full(6, 46e3)), abs=1e-6)
+    assert (lengths_m[60] < lengths_m[-1]).all()
 
 
 def test_angular_speed_of_an_even_turn():
