@@ -129,11 +129,9 @@ def test_the_covariance_of_the_pose_is_the_noise(graph):
     ]
     assert not any(a.in_contact for a in answers) and answers[-1].statistic > 0.0
     assert graph.nodes[0]._status()[2]['noise_from'] == 'ring_pose'
-    again = [graph.send(len(q) + k, *sample) for k, sample in enumerate(zip(q, poses, strict=True))]
-    assert (
-        any(a.in_contact for a in again)
-        and graph.nodes[0]._status()[2]['noise_from'] == 'parameters'
-    )
+    again = (graph.send(len(q) + k, *sample) for k, sample in enumerate(zip(q, poses, strict=True)))
+    assert any(a.in_contact for a in again)  # as far as the first
+    assert graph.nodes[0]._status()[2]['noise_from'] == 'parameters'
 
 
 def test_planar_covariance_is_that_of_the_bending_plane():
