@@ -32,17 +32,18 @@ class DepthNoise:
             )
             for _ in range(FIELDS)
         ]
-        self._axial = np.stack([f / f.std() for f in fields])
+        # Every field twice in succession, so that a part of any beginning has the size of an image.
+        self._axial = np.stack([np.tile((f / f.std()).ravel(), 2) for f in fields])
         holes = gaussian_filter(
             self._random.standard_normal(shape, dtype=np.float32), noise.hole_size_px, mode='wrap'
         )
-        self._holes = holes < np.quantile(holes, noise.hole_share)
-        self._chance = self._random.random(shape, dtype=np.float32)
-        self._mix = self._random.random(shape, dtype=np.float32)
+        self._holes = np.tile((holes < np.quantile(holes, noise.hole_share)).ravel(), 2)
+        self._chance, self._mix = (
+            np.tile(self._random.random(shape, dtype=np.float32).ravel(), 2) for _ in range(2)
+        )
         colour = np.clip(
             np.rint(noise.colour_sigma * self._random.standard_normal((*shape, 3))), -128, 127
         )
-        # Each twice in succession, so that a part of any beginning has the size of an image.
         self._lighter, self._darker = (
             np.tile(np.maximum(part, 0).astype(np.uint8).ravel(), 2) for part in (colour, -colour)
         )
@@ -55,11 +56,10 @@ class DepthNoise:
         axial = self._axial[self._random.integers(FIELDS)]
         _sense_depth(
             depth_m,
-            axial.ravel(),
-            self._holes.ravel(),
-            self._chance.ravel(),
-            self._mix.ravel(),
-            shift,
+            axial[shift[0] :],
+            self._holes[shift[1] :],
+            self._chance[shift[2] :],
+            self._mix[shift[2] :],
             sign * noise.depth_sigma_m_per_m2,
             1.0 + noise.depth_scale_error,
             noise.depth_quantum_m,
@@ -89,7 +89,6 @@ def _sense_depth(
     holes: np.ndarray,
     chance: np.ndarray,
     mix: np.ndarray,
-    shift: np.ndarray,
     sigma: float,
     scale: float,
     quantum_m: float,
@@ -102,34 +101,21 @@ def _sense_depth(
     result: np.ndarray,
 ) -> None:
     height, width = depth_m.shape
-    size = height * width
     for v in range(height):
+        above, below = depth_m[max(v - border, 0)], depth_m[min(v + border, height - 1)]
         for u in range(width):
             z = depth_m[v, u]
             other, step = z, np.float32(0.0)
-            for k in range(4):
-                if k == 0:
-                    n = depth_m[v, max(u - border, 0)]
-                elif k == 1:
-                    n = depth_m[v, min(u + border, width - 1)]
-                elif k == 2:
-                    n = depth_m[max(v - border, 0), u]
-                else:
-                    n = depth_m[min(v + border, height - 1), u]
+            left, right = depth_m[v, max(u - border, 0)], depth_m[v, min(u + border, width - 1)]
+            for n in (left, right, above[u], below[u]):
                 if abs(n - z) > step:
                     other, step = n, abs(n - z)
-            pixel = v * width + u
-            i = pixel + shift[0]
-            i = i - size if i >= size else i
-            h = pixel + shift[1]
-            h = h - size if h >= size else h
-            lost = holes[h]
+            i = v * width + u
+            lost = holes[i]
             if step > step_m:
-                c = pixel + shift[2]
-                c = c - size if c >= size else c
-                if chance[c] < flying:
-                    z += (other - z) * mix[c]
-                elif chance[c] < flying + border_hole:
+                if chance[i] < flying:
+                    z += (other - z) * mix[i]
+                elif chance[i] < flying + border_hole:
                     lost = True
             z = z * scale + sigma * z * z * axial[i]
             if lost or z < nearest_m or z > farthest_m:
