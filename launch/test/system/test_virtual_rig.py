@@ -1,4 +1,4 @@
-"""The whole graph on the virtual rig, started as a user starts it, in the order of these tests."""
+"""The whole graph on the virtual rig in lockstep, started as a user does, in this order."""
 
 import os
 import re
@@ -46,7 +46,12 @@ class Rig(LaunchedGraph):
     def __init__(self, log: Path):
         super().__init__(
             log,
-            [str(LAUNCH / 'sim.launch.xml'), f'modbus_port:={free_port()}', 'plant_seed:=7'],
+            [
+                str(LAUNCH / 'sim.launch.xml'),
+                f'modbus_port:={free_port()}',
+                'plant_seed:=7',
+                'use_sim_time:=true',
+            ],
             STREAMS,
         )
 
@@ -97,7 +102,14 @@ def bent_tip_m():
 
 def test_the_virtual_rig_takes_every_argument_of_the_real_one():
     simulated, real = (declared_arguments(LAUNCH / f'{name}.launch.xml') for name in ('sim', 'rig'))
-    assert set(simulated) - set(real) == {'plant_seed', 'camera_file'}
+    assert set(simulated) - set(real) == {
+        'plant_seed',
+        'camera_file',
+        'real_time_factor',
+        'delays_file',
+        'program',
+        'answer_timeout_s',
+    }
     assert set(real) < set(simulated)
 
 
@@ -156,6 +168,14 @@ def test_the_camera_sees_the_ring_where_it_is(rig):
         )
 
     rig.wait(lambda: error_m() < 0.003, 'the seen ring is within 3 mm of the true one')
+
+
+def test_every_image_gives_a_pose_in_simulated_time(rig):
+    def rate_hz():
+        status = rig.latest.get('soft_arm/tip_controller')
+        return float({v.key: v.value for v in status.values}['ring_pose_hz']) if status else 0.0
+
+    rig.wait(lambda: abs(rate_hz() - 30.0) < 1.0, 'ring poses at 30 Hz')
 
 
 def ready(rig):
@@ -218,6 +238,35 @@ def test_a_killed_controller_leaves_a_vented_arm(rig):
     rig.wait(
         lambda: np.abs(rig.pressures_pa()).max() < VENTED_PA,
         'the driver has vented for want of commands',
+    )
+
+
+def test_time_goes_on_without_a_stopped_controller_until_it_answers_again(rig):
+    rig.wait(lambda: ready(rig), 'the controller hears the driver, and solve_ik is offered')
+    rig.send_goal(MoveTip, '/soft_arm/move_tip', goal_at(bent_tip_m(), tolerance_m=1e-4))
+    rig.wait(lambda: np.abs(rig.pressures_pa()).max() > VENTED_PA, 'the arm is under pressure')
+    pid = rig.pids()['tip_controller']
+
+    def said():
+        return rig.latest['soft_arm/virtual_rig'].message
+
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        rig.wait(
+            lambda: (
+                'without /soft_arm/tip_controller' in rig.latest['soft_arm/virtual_rig'].message
+            ),
+            'the rig names who is missing',
+        )
+        rig.wait(
+            lambda: np.abs(rig.pressures_pa()).max() < VENTED_PA,
+            'the driver has vented for want of commands, in simulated time',
+        )
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    rig.wait(
+        lambda: said().startswith('in lockstep'),
+        'the controller is waited for again',
     )
 
 

@@ -7,6 +7,7 @@ follows a /clock for which nobody waits, such as that of a bag, works in the sam
 
 from collections.abc import Callable
 
+from builtin_interfaces.msg import Time as TimeMessage
 from rclpy.clock import JumpThreshold
 from rclpy.duration import Duration
 from rclpy.node import Node
@@ -25,9 +26,9 @@ class Answers:
         self._name = node.get_fully_qualified_name()
         self._publisher = node.create_publisher(TickAnswer, ANSWERS_TOPIC, qos.ANSWERS)
 
-    def done_until(self, stamp: Time) -> None:
+    def done_until(self, stamp: TimeMessage) -> None:
         """Say that all work up to this time, inclusive, is done and published."""
-        self._publisher.publish(TickAnswer(node=self._name, stamp=stamp.to_msg()))
+        self._publisher.publish(TickAnswer(node=self._name, stamp=stamp))
 
     def leave(self) -> None:
         """Say that nobody has to wait for this node any more."""
@@ -103,4 +104,4 @@ class Ticker:
         assert self._answers is not None
         limit_ns = self._limit_ns  # set before `_due_ns` is read, and read after that is set
         until_ns = due_ns if limit_ns is None else min(due_ns, limit_ns)
-        self._answers.done_until(Time(nanoseconds=until_ns - 1))
+        self._answers.done_until(Time(nanoseconds=until_ns - 1).to_msg())

@@ -27,8 +27,10 @@ class AwaitedAnswers:
         self.lost: set[str] = set()
 
     def answer(self, node: str, until_ns: int) -> None:
-        """Record that a node has done all its work up to a time, inclusive."""
-        self._until_ns[node] = max(until_ns, self._until_ns.get(node, _NEVER))
+        """Record that a node has done all its work up to a time, or on the image of this stamp."""
+        if node not in self._by_image:
+            until_ns = max(until_ns, self._until_ns.get(node, _NEVER))
+        self._until_ns[node] = until_ns
         self.lost.discard(node)
 
     def leave(self, node: str) -> None:
@@ -42,7 +44,7 @@ class AwaitedAnswers:
             node
             for node, until_ns in self._until_ns.items()
             if node not in self.lost
-            and until_ns < (image_ns if node in self._by_image else tick_ns)
+            and (until_ns != image_ns if node in self._by_image else until_ns < tick_ns)
         ]
 
     def starting(self, node: str) -> bool:

@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import numpy as np
 from cv_bridge import CvBridge
-from rclpy.time import Time
 from sensor_msgs.msg import CameraInfo, Image
 
 from soft_arm_node_kit import diagnostics, qos
@@ -60,7 +59,7 @@ class DetectorNode(Node):
 
             def answered(colour: Image, depth: Image) -> None:
                 on_pair(colour, depth)
-                answers.done_until(Time.from_msg(colour.header.stamp))
+                answers.done_until(colour.header.stamp)
 
             self._pair = NewestPair(answered, keep_all=True)
         else:

@@ -1,0 +1,119 @@
+"""The virtual rig in lockstep, with nodes of the test that answer and that do not."""
+
+import socket
+import subprocess
+import sys
+
+import pytest
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.parameter import Parameter
+from rclpy.time import Time
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import Image
+
+from soft_arm_node_kit import qos
+from soft_arm_node_kit.node import Node
+from soft_arm_node_kit.testing import SpinningNode
+from soft_arm_node_kit.ticker import Answers, Ticker
+
+START = 'import sys; from soft_arm_sim.ros.virtual_rig_node import main; sys.exit(main())'
+TICK_S, IMAGE_DELAY_S = 0.010, 0.045  # of the shipped delays
+TIMEOUT_S = 0.5
+
+
+class Answering(Node):
+    """Answers each tick while `answers`."""
+
+    def __init__(self):
+        super().__init__('driver', parameter_overrides=[Parameter('use_sim_time', value=True)])
+        self.ticks_s = []
+        self._ticker = Ticker(self, 0.020, lambda: self.ticks_s.append(self.now_s()))
+
+
+class Watching(SpinningNode):
+    """Sees what the rig says, and answers images while `answers`."""
+
+    def __init__(self):
+        super().__init__('detector', '')
+        self.answers, self.times_s, self.images_s, self.status = True, [0.0], [], ''
+        self._answers = Answers(self)
+        self.create_subscription(Clock, '/clock', self._on_clock, qos.STATE)
+        topic = '/camera/camera/color/image_raw'
+        self.create_subscription(Image, topic, self._on_image, qos.SENSOR)
+        self.create_subscription(DiagnosticArray, '/diagnostics', self._on_status, qos.STATE)
+        self.spin()
+
+    def _on_clock(self, message):
+        self.times_s.append(1e-9 * Time.from_msg(message.clock).nanoseconds)
+
+    def _on_image(self, message):
+        stamp = Time.from_msg(message.header.stamp)
+        self.images_s.append((1e-9 * stamp.nanoseconds, self.times_s[-1]))
+        if self.answers:
+            self._answers.done_until(message.header.stamp)
+
+    def _on_status(self, message):
+        for status in message.status:
+            if status.name == 'virtual_rig':
+                self.status = status.message
+
+
+@pytest.fixture(scope='module')
+def rig(ros_domain):
+    """The node that watches, before any node answers ticks."""
+    with socket.socket() as probe:
+        probe.bind(('127.0.0.1', 0))
+        port = probe.getsockname()[1]
+    rclpy.init()
+    watching = Watching()
+    parameters = {
+        'use_sim_time': 'true',
+        'modbus_port': port,
+        'answers_from': '[driver]',
+        'image_answers_from': 'detector',
+        'answer_timeout_s': TIMEOUT_S,
+    }
+    arguments = [word for name, v in parameters.items() for word in ('-p', f'{name}:={v}')]
+    process = subprocess.Popen([sys.executable, '-c', START, '--ros-args', *arguments])
+    yield watching
+    process.terminate()
+    process.wait(20)
+    watching.close()
+    rclpy.try_shutdown()
+
+
+@pytest.fixture(scope='module')
+def answering(rig):
+    """A node that answers; time has stood at the first tick until it came."""
+    rig.wait(lambda: 'time waits for /driver' in rig.status, 'the rig says whom it waits for')
+    assert set(rig.times_s) <= {0.0, TICK_S}
+    node = Answering()
+    rig._executor.add_node(node)
+    yield node
+    rig._executor.remove_node(node)
+    node.destroy_node()
+
+
+def test_time_goes_on_in_ticks_when_all_have_answered(rig, answering):
+    rig.wait(lambda: rig.times_s[-1] > 1.0, 'one second')
+    assert answering.ticks_s[:3] == pytest.approx([0.02, 0.04, 0.06])
+    steps_s = {round(b - a, 9) for a, b in zip(rig.times_s, rig.times_s[1:], strict=False)}
+    assert steps_s <= {0.0, TICK_S}  # told again, or one tick
+
+
+def test_images_come_at_the_camera_s_rate_and_as_late_as_the_devices_are(rig, answering):
+    rig.wait(lambda: len(rig.images_s) > 20, 'images')
+    stamps_s = sorted({stamp_s for stamp_s, _ in rig.images_s})
+    assert stamps_s == pytest.approx([k / 30.0 for k in range(len(stamps_s))], abs=1e-6)
+    for stamp_s, before_s in rig.images_s[1:]:  # the clock follows when the image is answered
+        assert before_s - 1e-6 < stamp_s + IMAGE_DELAY_S < before_s + TICK_S + 1e-6
+
+
+def test_time_stands_for_a_node_that_is_silent_and_then_goes_on_without_it(rig, answering):
+    rig.answers = False
+    rig.wait(lambda: 'time goes on without /detector' in rig.status, 'the rig names the node')
+    at_s = rig.times_s[-1]
+    rig.wait(lambda: rig.times_s[-1] > at_s + 0.5, 'time goes on')
+    rig.answers = True
+    rig.wait(lambda: rig.status.startswith('in lockstep'), 'it is waited for again')
