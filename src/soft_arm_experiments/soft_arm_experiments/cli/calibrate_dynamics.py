@@ -17,6 +17,7 @@ from soft_arm_kinematics.arm import load_bellows_arm
 from soft_arm_kinematics.errors import KinematicsError
 
 ALIVE_S = 60.0
+NAME = 'calibrate_dynamics'  # of the node
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -43,7 +44,12 @@ def main(argv: list[str] | None = None) -> int:
 def _run(options: Namespace) -> int:
     # --help needs no ROS.
     from soft_arm_experiments.ros.dynamics_measurement import measure
-    from soft_arm_experiments.ros.rig_process import VirtualRig, require_devices, rig_to_measure
+    from soft_arm_experiments.ros.rig_process import (
+        VirtualRig,
+        require_devices,
+        rig_to_measure,
+        time_is_simulated,
+    )
     from soft_arm_experiments.ros.rig_session import NAMESPACE, RigSession
 
     rig = load_rig(options.rig)
@@ -53,18 +59,31 @@ def _run(options: Namespace) -> int:
     with ExitStack() as stack:
         # A virtual rig is started without the nodes that need the dynamics.
         check = stack.enter_context(
-            rig_to_measure(options, rig, NAMESPACE, launch, VirtualRig, control='false')
+            rig_to_measure(
+                options,
+                rig,
+                NAMESPACE,
+                launch,
+                VirtualRig,
+                control='false',
+                use_sim_time='true',
+                program=NAME,
+            )
         )
-        session = stack.enter_context(RigSession(arm.robot, 'calibrate_dynamics'))
+        starts_rig = not options.use_running and rig.devices != REAL
+        session = stack.enter_context(
+            RigSession(
+                arm.robot,
+                NAME,
+                plant_seed=(options.plant_seed or 1) if starts_rig else None,
+                check=check,
+                use_sim_time=starts_rig or (rig.devices != REAL and time_is_simulated()),
+            )
+        )
         progress = stack.enter_context(
             tqdm(total=STEPS + 1, unit='part', file=sys.stderr, desc='waiting for the rig')
         )
-        session.wait_for(
-            lambda: len(session.pressures.stamps_s) > 5 and len(session.rings.stamps_s) > 5,
-            ALIVE_S,
-            lambda: 'measured pressures and ring poses',
-            check,
-        )
+        session.wait_until_ready(ALIVE_S, control=False)
         if rig.devices == REAL:
             require_devices(session.devices, rig)
         progress.set_description('steps and loops')

@@ -17,6 +17,7 @@ from soft_arm_experiments.arm.steps import (
 from soft_arm_experiments.ros.rig_session import RigSession
 from soft_arm_kinematics.arm import BellowsArm
 
+LATEST_S = 0.1  # age of the newest ring pose in simulated time, at most
 QUIET_S = 0.5  # time without a command of another node before the first step
 
 
@@ -87,6 +88,10 @@ def _command(session: RigSession, chamber: int, pressure_pa: float) -> None:
 
 
 def _wait(session: RigSession, until_s: float, limit_s: float) -> None:
+    """Wait until samples of a time have come; `limit_s`: of the wall clock, for a real rig."""
+    if session.clock == 'lockstep':
+        session.wait_until(until_s + LATEST_S)
+        return
     session.wait_for(
         lambda: min(session.pressures.stamps_s[-1], session.rings.stamps_s[-1]) > until_s,
         limit_s,

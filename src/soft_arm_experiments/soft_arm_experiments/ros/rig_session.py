@@ -128,10 +128,12 @@ class RigSession(Session):
         self._ticker.leave()
         super().__exit__(*error)
 
-    def missing(self) -> str:
-        """List what the rig still lacks before it is ready; empty when it is."""
+    def missing(self, control: bool = True) -> str:
+        """List what the rig, with its control, still lacks before it is ready; empty when it is."""
         seen = {'pressures': self.pressures, 'ring_pose': self.rings, 'camera_info': self.images}
         lacking = [name for name, series in seen.items() if len(series.stamps_s) < 5]
+        if not control:
+            return ', '.join(lacking)
         lacking += [
             name
             for name, client in (('move_tip', self._move), ('follow_path', self._follow))
@@ -141,9 +143,11 @@ class RigSession(Session):
         heard_hz = float(controller.get('pressures_hz', 0.0))
         return ', '.join(lacking + ([] if heard_hz else ['pressures at the tip_controller']))
 
-    def wait_until_ready(self, timeout_s: float) -> None:
+    def wait_until_ready(self, timeout_s: float, control: bool = True) -> None:
         """Wait until nothing is missing; at a rig of its own that is in lockstep, at `READY_S`."""
-        self.wait_for(lambda: not self.missing(), timeout_s, self.missing, self.check)
+        self.wait_for(
+            lambda: not self.missing(control), timeout_s, lambda: self.missing(control), self.check
+        )
         if self.clock == 'lockstep' and self.plant_seed is not None:
             self.wait_until(READY_S)
 
