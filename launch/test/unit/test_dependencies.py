@@ -55,6 +55,7 @@ ROS |= {'rosgraph_msgs', 'trajectory_msgs', 'visualization_msgs'}
 OF_OTHER_INTERPRETERS = {'pybullet', 'somo'}
 
 ROS_TESTS = {'component', 'control_testing', 'system'}
+HELPERS = {'steady_clock'}  # of the tests of every package, in launch/test
 
 RIG_BASE = {'soft_arm_description', 'soft_arm_node_kit'}
 RIG_CORE = RIG_BASE | {'soft_arm_kinematics'}
@@ -108,7 +109,7 @@ def imports_of_tests(package: str, *, with_ros: bool) -> set[str]:
     helpers = {path.stem for pattern in ('*', '*/*') for path in folder.glob(pattern)}
     if package == 'soft_arm_bringup':
         helpers |= {path.stem for path in ROOT.glob('docs/*.py')}
-    return set().union(*map(imports, files)) - {package} - helpers
+    return set().union(*map(imports, files)) - {package} - helpers - HELPERS
 
 
 def named_in_package_xml(package: str, *kinds: str) -> set[str]:
