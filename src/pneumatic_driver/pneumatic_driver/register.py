@@ -154,11 +154,7 @@ class Register(Strict):
 
     def unpack(self, words: Sequence[int], word_order: str) -> list[float]:
         """Decode the `count` raw numbers in the register's words."""
-        numbers = []
-        for i in range(0, self.words, self.words_each):
-            one = words[i : i + self.words_each]
-            data = b''.join(
-                w.to_bytes(2, 'big') for w in (one if word_order == 'big' else one[::-1])
-            )
-            numbers.append(struct.unpack(_FORMATS[self.type], data)[0])
-        return numbers
+        if self.words_each == 2 and word_order != 'big':
+            words = [words[i ^ 1] for i in range(self.words)]
+        data = struct.pack(f'>{self.words}H', *words)
+        return list(struct.unpack(f'>{self.count}{_FORMATS[self.type][1]}', data))

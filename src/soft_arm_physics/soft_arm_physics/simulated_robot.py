@@ -256,7 +256,9 @@ class SimulatedRobot:
 
     def T_base_tip(self) -> np.ndarray:  # noqa: N802
         """Pose of the tip in the base, shape (4, 4)."""
-        return np.linalg.inv(self.T_world_base()) @ self.T_world_tip()
+        T_world_tip, data = self.T_world_tip(), self.state.data
+        R = data.xmat[self._base].reshape(3, 3)
+        return _pose(R.T @ (T_world_tip[:3, 3] - data.xpos[self._base]), R.T @ T_world_tip[:3, :3])
 
     def T_world_backbone(self) -> np.ndarray:  # noqa: N802
         """Poses along the centre line in the world, base to tip, shape (n, 4, 4).

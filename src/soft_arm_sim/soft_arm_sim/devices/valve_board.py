@@ -276,10 +276,9 @@ class BoardLoop:
         self._rest_s += dt_s
         dt_ms = int(self._rest_s * 1e3 + 1e-6)
         self._rest_s -= dt_ms * 1e-3
-        counts = np.clip(
-            np.rint(np.asarray(self._plant.sensor_pressures_pa()) / PA_PER_COUNT), -0x8000, 0x7FFF
-        )
-        self.logic.tick(dt_ms, [int(c) for c in counts], int(self._supply_pa / PA_PER_COUNT))
+        readings_pa = np.asarray(self._plant.sensor_pressures_pa()).tolist()
+        counts = [min(max(round(p / PA_PER_COUNT), -0x8000), 0x7FFF) for p in readings_pa]
+        self.logic.tick(dt_ms, counts, int(self._supply_pa / PA_PER_COUNT))
         self._plant.set_valve_targets_pa(np.array(self.logic.drives_pa, dtype=float))
 
     def power_off(self) -> None:
