@@ -216,9 +216,12 @@ class ArmCommands:
     def _send_by_hand(self) -> None:
         publisher = self._publisher
         if publisher is not None:
+            header = Header()
+            if not self._graph.node.count_publishers('/clock'):  # else the rig's time is not ours
+                header.stamp = self._graph.node.get_clock().now().to_msg()
             publisher.publish(
                 ChamberPressures(
-                    header=Header(stamp=self._graph.node.get_clock().now().to_msg()),
+                    header=header,
                     names=list(self._by_hand_pa),
                     pressures_pa=list(self._by_hand_pa.values()),
                     source=f'{self._graph.node.get_fully_qualified_name()} {os.getpid()}',
