@@ -223,6 +223,10 @@ def test_board_that_is_switched_off_and_on(operator, tcp_board, auto_recover):
         ({'robot': 'two_module_arm', 'map': 'nowhere'}, 'nowhere'),
         ({'robot': 'two_module_arm', 'command_timeout_s': 0.0}, 'command_timeout_s'),
         ({'robot': 'two_module_arm', 'hots': 'x'}, "'hots'"),
+        (
+            {'robot': 'two_module_arm', 'use_sim_time': 'true', 'host': '192.0.2.1'},
+            'leave use_sim_time out',
+        ),
     ],
 )
 def test_bad_parameters_end_the_process_with_one_line(operator, parameters, words):
