@@ -32,7 +32,8 @@ class ArmFiles:
     Attributes:
         robot: The robot file.
         models: Arms by the name of their model; pressures alone set them.
-        dynamics: Hysteresis, lag and creep, for the controller's estimate; None if the rig has none.
+        dynamics: Hysteresis, lag and creep, for the controller's estimate; None if the rig has
+            none.
         mounting: Pose of the camera; None if the rig has none.
         lacking: Why `dynamics` or `mounting` is None, one line each.
         segmenter: How the ring is found: colour or yolact.

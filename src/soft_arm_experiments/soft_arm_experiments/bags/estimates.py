@@ -99,7 +99,11 @@ def estimate(
         else:
             tracks[DYNAMIC] = _filtered(dynamic, pressures, None)
             if VISION in tracks:
-                tracks[ESTIMATE] = _filtered(files.new_filter() or dynamic, pressures, rings)
+                informed = _filtered(files.new_filter() or dynamic, pressures, rings)
+                if len(informed.stamps_ns):
+                    tracks[ESTIMATE] = informed
+                else:
+                    left_out[ESTIMATE] = 'no ring was seen while pressures were measured'
             else:
                 left_out[ESTIMATE] = left_out[VISION]
     if len(tracks) + (true_tip is not None) < 2:
@@ -121,18 +125,21 @@ def _why_no_rings(bag: Bag, topics: Topics, files: ArmFiles) -> str:
 
 
 def _filtered(bias_filter: BiasFilter, pressures: Pressures, rings: Rings | None) -> Track:
-    """Return the estimate at the stamp of each sample of the pressures."""
+    """Return the tip at the stamp of each sample of the pressures; with rings from the first on."""
     first_ns = int(pressures.stamps_ns[0])
     arrivals = [(int(at_ns), 0, i) for i, at_ns in enumerate(pressures.recorded_ns)]
     if rings is not None:
         arrivals += [(int(at_ns), 1, i) for i, at_ns in enumerate(rings.recorded_ns)]
-    points_m = np.empty((len(pressures.stamps_ns), 3))
+    points_m = np.full((len(pressures.stamps_ns), 3), np.nan)
+    known = rings is None
     for _, is_ring, i in sorted(arrivals):
         if is_ring and rings is not None:
             stamp_s = (int(rings.stamps_ns[i]) - first_ns) * 1e-9
-            bias_filter.add_ring(stamp_s, rings.points_m[i], rings.covariances_m2[i])
+            known |= bias_filter.add_ring(stamp_s, rings.points_m[i], rings.covariances_m2[i])
         else:
             stamp_s = (int(pressures.stamps_ns[i]) - first_ns) * 1e-9
             bias_filter.add_pressures(stamp_s, pressures.values_pa[i])
-            points_m[i] = bias_filter.tip_m()
-    return Track.of(pressures.stamps_ns, points_m)
+            if known:
+                points_m[i] = bias_filter.tip_m()
+    said = np.isfinite(points_m[:, 0])
+    return Track.of(pressures.stamps_ns[said], points_m[said])
