@@ -8,6 +8,7 @@ from rclpy.duration import Duration
 from rclpy.publisher import Publisher
 from rclpy.subscription import Subscription
 
+from soft_arm_node_kit import qos
 from soft_arm_node_kit.qos import NamedProfile
 
 
@@ -20,6 +21,13 @@ class Node(rclpy.node.Node):
     def now_s(self) -> float:
         """Return the time of the node's clock [s]: simulated time with `use_sim_time`."""
         return float(self.get_clock().now().nanoseconds) * 1e-9
+
+    def sensor_qos(self) -> NamedProfile:
+        """Return the profile of a subscription of which nothing may be lost in simulated time.
+
+        Then it asks for a reliable publisher, as virtual rigs and replays of sensors are.
+        """
+        return qos.ANSWERS if self.get_parameter('use_sim_time').value else qos.SENSOR
 
     def create_publisher(
         self, msg_type: Any, topic: str, qos_profile: Any, **options: Any

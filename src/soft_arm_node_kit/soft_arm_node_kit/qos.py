@@ -60,7 +60,10 @@ They request no deadline, so that they match every publisher.
 """
 
 ANSWERS = _profile(100, ReliabilityPolicy.RELIABLE)
-"""Both ends of /clock_answers, and the publisher of /clock: none may be lost."""
+"""Both ends of /clock_answers, the publisher of /clock, and subscriptions in simulated time.
+
+None may be lost.
+"""
 
 LATCHED = _profile(1, ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 """The last message is kept for late subscribers."""

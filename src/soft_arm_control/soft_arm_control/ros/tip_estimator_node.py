@@ -50,8 +50,9 @@ class TipEstimatorNode(Node):
         self._pressures_rate = diagnostics.RateMeter(self.now_s)
         self._rings_rate = diagnostics.RateMeter(self.now_s)
         self._estimate = self.create_publisher(PointStamped, 'tip_estimate', qos.STATE)
-        self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.SENSOR)
-        self.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_ring, qos.SENSOR)
+        measured = self.sensor_qos()
+        self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, measured)
+        self.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_ring, measured)
         self._reporter = diagnostics.Reporter(self, self._robot.name, self._report)
 
     def _on_pressures(self, message: ChamberPressures) -> None:

@@ -68,7 +68,9 @@ class ForwardKinematicsNode(Node):
         self._static_frames.sendTransform(
             conversions.base_transform(self._arm, self.get_clock().now().to_msg())
         )
-        self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.SENSOR)
+        self.create_subscription(
+            ChamberPressures, 'pressures', self._on_pressures, self.sensor_qos()
+        )
         diagnostics.Reporter(self, self._robot.name, self._status)
 
     def _on_pressures(self, message: ChamberPressures) -> None:

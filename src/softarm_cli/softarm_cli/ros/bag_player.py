@@ -207,7 +207,11 @@ def _drivers(graph: Graph) -> list[str]:
 def _publisher(graph: Graph, connection: Connection, replay: Replay) -> Publisher | None:
     profile = QoSProfile(depth=_QUEUE_DEPTH)
     offered = getattr(connection.ext, 'offered_qos_profiles', ())
-    if offered and offered[0].reliability == QosReliability.BEST_EFFORT:
+    if (
+        offered
+        and offered[0].reliability == QosReliability.BEST_EFFORT
+        and not replay.sensors  # nodes in simulated time ask for every message
+    ):
         profile.reliability = ReliabilityPolicy.BEST_EFFORT
     if offered and offered[0].durability == QosDurability.TRANSIENT_LOCAL:
         profile.durability = DurabilityPolicy.TRANSIENT_LOCAL
