@@ -237,10 +237,13 @@ class TipController:
             held_pa = np.clip(
                 self._measured_pa, preferred_pa - HELD_WITHIN_PA, preferred_pa + HELD_WITHIN_PA
             )
-            start_m = np.where(goal.free, self._lengths_m, self._lengths_at(held_pa))
+            effect = self._bias_filter.effect
+            held_m = arm.lengths(arm.clip_pressures(effect.effective(held_pa)))
+            start_m = np.where(goal.free, self._lengths_m, held_m)
             model_target_m = target_m - self._bias_filter.error_m(start_m)
-            lowest_m, highest_m = (self._lengths_at(p) for p in arm.pressure_limits_pa)
-            limits_m = np.where(goal.free, (lowest_m, highest_m), arm.length_limits_m)
+            reach_pa = [effect.settled(limit_pa) for limit_pa in arm.pressure_limits_pa]
+            reach_m = arm.lengths(arm.clip_pressures(np.array(reach_pa)))
+            limits_m = np.where(goal.free, reach_m, arm.length_limits_m)
             lengths_m, short_m = differential_ik(
                 arm, start_m, model_target_m, preferred_m, limits_m, goal.free
             )
@@ -251,12 +254,6 @@ class TipController:
             wanted_pa = np.where(goal.free, arm.clip_pressures(inverse_pa), wanted_pa)
         self._applied_pa = self._shaper.step(wanted_pa, self._measured_pa)
         return short_m
-
-    def _lengths_at(self, pressures_pa: np.ndarray) -> np.ndarray:
-        """Return the lengths [m], (n,), that pressures [Pa], (n,), give if they come at once."""
-        return self._arm.lengths(
-            self._arm.clip_pressures(self._bias_filter.effect.effective(pressures_pa))
-        )
 
     def _judge(self, goal: Goal, now_s: float, short_m: float) -> tuple[np.ndarray | None, Status]:
         """Return the command and the status of this tick; end the goal if its time is over."""

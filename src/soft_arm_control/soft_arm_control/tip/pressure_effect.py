@@ -40,8 +40,12 @@ class PressureEffect:
 
     def effective(self, pressures_pa: np.ndarray) -> np.ndarray:
         """Return the effective pressures [Pa], (n,), if pressures [Pa], (n,), came at once."""
+        return self._with_creep(self.settled(pressures_pa))
+
+    def settled(self, pressures_pa: np.ndarray) -> np.ndarray:
+        """Return the effective pressures [Pa], (n,), when all creep after `effective` is over."""
         plays_pa = play(pressures_pa, self._thresholds_pa, self._plays_pa)
-        return self._with_creep(self._superposed(pressures_pa, plays_pa))
+        return self._superposed(pressures_pa, plays_pa)
 
     def pressures(self, effective_pa: np.ndarray) -> np.ndarray:
         """Return the pressures [Pa], (n,), that make these effective pressures [Pa], (n,), at once.
