@@ -22,7 +22,9 @@ from soft_arm_node_kit import qos
 
 START = 'import sys; from soft_arm_sim.ros.virtual_rig_node import main; sys.exit(main())'
 COLOUR, DEPTH = '/camera/camera/color', '/camera/camera/aligned_depth_to_color'
-LIMIT_S = 60.0
+LIMIT_S = 300.0
+
+pytestmark = pytest.mark.watchdogs  # of the board, between this process and the rig's
 
 
 def start(*parameters):
@@ -192,8 +194,9 @@ def test_the_valve_board_moves_the_arm_and_its_watchdog_vents(rig):
         write(100, [-9000 & 0xFFFF] * 6)
 
         def contracted():
-            write(106, [])
-            return height_m() < rest_m - 0.03
+            write(106, [])  # more often than true tips come on a busy machine
+            truths = listener.messages['/virtual_rig/debug/tip_truth']
+            return truths[-1].pose.position.z < rest_m - 0.03
 
         listener.until(contracted)
     listener.until(lambda: height_m() > rest_m - 0.01)  # no heartbeat any more
