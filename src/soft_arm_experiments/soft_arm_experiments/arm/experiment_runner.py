@@ -7,7 +7,7 @@ import numpy as np
 
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_experiments.arm.experiments import (
-    PAPER_DEFLECTION_RAD_S,
+    LAPS_RAD_S,
     PHI_BEND_RAD,
     SCORED_S,
     TABLE_7_DEG,
@@ -41,7 +41,7 @@ class Pace:
 
     def duration_s(self, name: str, steps: int) -> float:
         """Return the duration of one experiment [s]."""
-        lap_s = self.lap * (FIRST_S + 2 * np.pi / PAPER_DEFLECTION_RAD_S)
+        lap_s = self.lap * sum(FIRST_S + 2 * np.pi / speed_rad_s for speed_rad_s in LAPS_RAD_S)
         extra_s = (1 + 2 * len(self.table_7_deg)) * RESPONSE_S if name == 'bend' else lap_s
         return 2 * (FIRST_S + steps * self.step_s) + extra_s
 
@@ -81,10 +81,10 @@ class ExperimentRunner:
         open_loop = self._pass(experiment, open_loop=True)
         closed_loop = self._pass(experiment, open_loop=False)
         responses = self._responses(experiment) if experiment.name == 'bend' else ()
-        lap = None
-        if experiment.name == 'deflection' and self._pace.lap:
-            lap, problems = self._lap(experiment)
-            closed_loop = replace(closed_loop, problems=(*closed_loop.problems, *problems))
+        problems: list[str] = []
+        speeds = LAPS_RAD_S if experiment.name == 'deflection' and self._pace.lap else ()
+        laps = [self._lap(experiment, speed_rad_s, problems) for speed_rad_s in speeds]
+        closed_loop = replace(closed_loop, problems=(*closed_loop.problems, *problems))
         return Result(
             experiment,
             self._rig.plant_seed,
@@ -92,7 +92,7 @@ class ExperimentRunner:
             open_loop,
             closed_loop,
             responses,
-            lap,
+            tuple(lap for lap in laps if lap is not None),
             self._rig.rates_hz(start_s),
             self._rig.latency_ms(),
         )
@@ -148,13 +148,13 @@ class ExperimentRunner:
             np.linalg.norm(tips_m - target_m, axis=1),
         )
 
-    def _lap(self, experiment: Experiment) -> tuple[Lap | None, list[str]]:
+    def _lap(self, experiment: Experiment, speed_rad_s: float, problems: list[str]) -> Lap | None:
+        """Follow the deflection's circle once; None if every attempt ends early."""
         phi_rad = np.linspace(0.0, 2 * np.pi, 73)
         path = targets(
             self._arm, 'deflection', np.full_like(phi_rad, experiment.theta_rad[0]), phi_rad
         )
-        times_s = phi_rad / PAPER_DEFLECTION_RAD_S + 0.1
-        problems: list[str] = []
+        times_s = phi_rad / speed_rad_s + 0.1
         for attempt in range(1, ATTEMPTS + 1):
             self._step(path, 0, False, FIRST_S, problems)
             start_s = self._rig.now_s()
@@ -167,7 +167,7 @@ class ExperimentRunner:
                 break
             problems.append(f'continuous turn, attempt {attempt}: {problem}')
         else:
-            return None, problems
+            return None
         # Leave out acceleration and braking: the first and the last half second.
         seen_s, tips_m = self._rig.tips(start_s + 0.5, start_s + times_s[-1] - 0.5)
         wanted_m = np.stack(
@@ -175,12 +175,16 @@ class ExperimentRunner:
         )
         off_m = np.linalg.norm(tips_m - wanted_m, axis=1)
         speeds_rad_s = angular_speed_rad_s(seen_s, tips_m)
+        rates_pa_s = (
+            np.diff(self._arm.pressures(path.lengths_m), axis=0) / np.diff(times_s)[:, None]
+        )
         return Lap(
-            PAPER_DEFLECTION_RAD_S,
+            speed_rad_s,
             *speeds_rad_s,
             float(off_m.mean()),
             float(np.percentile(off_m, 95)),
-        ), problems
+            float(np.abs(rates_pa_s).max() / self._dynamics.valve_rate_limit_pa_s),
+        )
 
     def _step(
         self,

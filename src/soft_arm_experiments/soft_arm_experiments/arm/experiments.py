@@ -31,6 +31,7 @@ SCORED_S = 0.3  # the true tip is averaged over this time at the end of each ste
 PAPER = {'bend': (8.77e-3, 2.03e-3), 'deflection': (6.63e-3, 1.68e-3)}
 PAPER_SETTLE_S = {30.0: 1.19, 60.0: 1.42, 90.0: 1.58, 120.0: 1.81}  # table 7
 PAPER_DEFLECTION_RAD_S = 0.52
+LAPS_RAD_S = PAPER_DEFLECTION_RAD_S, 3 * PAPER_DEFLECTION_RAD_S
 
 
 @dataclass(frozen=True)

@@ -105,14 +105,14 @@ def _markdown(result: Result) -> str:
             'Settled: the true tip stays within 2 % of the step about the target. The limit is '
             'computed from the identified valves (rate limit, lag, delay) and the mechanical lag.',
         ]
-    if result.lap:
-        lap = result.lap
-        parts.append(
-            f'One continuous turn: {lap.mean_rad_s:.2f} rad/s '
-            f'(standard deviation {lap.std_rad_s:.2f}), wanted {lap.wanted_rad_s:.2f}, '
-            f'paper {PAPER_DEFLECTION_RAD_S} rad/s; true distance from the path '
-            f'{_mm(lap.error_mean_m)} mm mean, {_mm(lap.error_p95_m)} mm p95.'
-        )
+    parts += [
+        f'One continuous turn: {lap.mean_rad_s:.2f} rad/s '
+        f'(standard deviation {lap.std_rad_s:.2f}), wanted {lap.wanted_rad_s:.2f}, '
+        f'paper {PAPER_DEFLECTION_RAD_S} rad/s; true distance from the moving target '
+        f'{_mm(lap.error_mean_m)} mm mean, {_mm(lap.error_p95_m)} mm p95. It needs '
+        f"{lap.valve_rate_share:.0%} of the valves' largest rate."
+        for lap in result.laps
+    ]
     rates = ', '.join(f'{name} {hz:.1f} Hz' for name, hz in result.rates_hz.items())
     latency = ', '.join(f'{name} {ms:.0f} ms' for name, ms in result.latency_ms.items())
     parts.append(f'Rates: {rates}. Image stamp to pressure command: {latency}.')

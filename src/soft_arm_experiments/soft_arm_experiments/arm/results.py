@@ -1,6 +1,6 @@
 """Results of an experiment, and their JSON and CSV forms."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -37,13 +37,21 @@ class StepResponse:
 
 @dataclass(frozen=True)
 class Lap:
-    """The deflection as one continuous turn."""
+    """The deflection as one continuous turn.
+
+    Attributes:
+        wanted_rad_s, mean_rad_s, std_rad_s: Speed of the target, and of the true tip [rad/s].
+        error_mean_m, error_p95_m: Distance of the true tip from the target of that moment [m].
+        valve_rate_share: Largest rate of a pressure that the turn needs, as a share of the rate
+            limit of the identified valves; beyond 1 no controller follows.
+    """
 
     wanted_rad_s: float
     mean_rad_s: float
     std_rad_s: float
-    error_mean_m: float  # distance of the true tip from the path
+    error_mean_m: float
     error_p95_m: float
+    valve_rate_share: float
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,7 @@ class Result:
     open_loop: Run
     closed_loop: Run
     responses: tuple[StepResponse, ...]
-    lap: Lap | None
+    laps: tuple[Lap, ...]
     rates_hz: dict[str, float]
     latency_ms: dict[str, float]
 
@@ -83,6 +91,7 @@ class Result:
             'closed_loop_p95_m': float(np.percentile(closed_m, 95)),
             'settle_s': {f'{r.theta_deg:.0f}_deg': r.settle_s for r in self.responses} or None,
             'valve_limit_s': {f'{r.theta_deg:.0f}_deg': r.limit_s for r in self.responses} or None,
+            'laps': [asdict(lap) for lap in self.laps] or None,
             'plant_seed': self.plant_seed,
             'clock': self.clock,
             'rates_hz': self.rates_hz,

@@ -15,6 +15,7 @@ KEYS = {
     'settle_s',
     'valve_limit_s',
     'clock',
+    'laps',
     'plant_seed',
     'rates_hz',
     'latency_ms',
@@ -36,7 +37,7 @@ def result(arm):
         90.0, 1.23, 0.95, 0.066, np.arange(0, 2, 0.1), np.linspace(0.066, 0.0005, 20)
     )
     return Result(
-        e, 7, 'wall', run(0.008), run(0.0004), (response,), None, {'camera': 30.0}, {'p50': 41.0}
+        e, 7, 'wall', run(0.008), run(0.0004), (response,), (), {'camera': 30.0}, {'p50': 41.0}
     )
 
 
@@ -70,7 +71,10 @@ def test_report_has_table_plots_csv_and_problems(result, tmp_path):
 def test_deflection_report_states_the_turn(arm, tmp_path):
     e = experiment(arm, 'deflection', 5)
     run = Run(np.arange(5.0), e.points_m, e.points_m, ())
-    result = Result(e, None, 'wall', run, run, (), Lap(0.52, 0.519, 0.02, 0.0012, 0.003), {}, {})
+    lap = Lap(0.52, 0.519, 0.02, 0.0012, 0.003, 0.3)
+    result = Result(e, None, 'wall', run, run, (), (lap,), {}, {})
     text = write_report(result, tmp_path).read_text()
     assert '0.52 rad/s (standard deviation 0.02)' in text and 'a running rig' in text
-    assert result.as_json()['settle_s'] is None
+    assert "30% of the valves' largest rate" in text
+    values = result.as_json()
+    assert values['settle_s'] is None and values['laps'][0]['error_mean_m'] == 0.0012
