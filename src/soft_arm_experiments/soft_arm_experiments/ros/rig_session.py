@@ -130,7 +130,9 @@ class RigSession(Session):
 
     def missing(self, control: bool = True) -> str:
         """List what the rig, with its control, still lacks before it is ready; empty when it is."""
-        seen = {'pressures': self.pressures, 'ring_pose': self.rings, 'camera_info': self.images}
+        seen = {'pressures': self.pressures, 'ring_pose': self.rings}
+        if control:
+            seen['camera_info'] = self.images
         lacking = [name for name, series in seen.items() if len(series.stamps_s) < 5]
         if not control:
             return ', '.join(lacking)
