@@ -24,6 +24,7 @@ NODES = {
     'extrinsics': [(RingDetectorNode, ARM)],
     'dynamics': [(TipControllerNode, ARM)],
     'no_load_reference': [(GripperControllerNode, FINGER)],
+    'ring_noise': [],  # of virtual rigs only
 }
 LOADING = {
     'pressure_length': [
@@ -36,6 +37,7 @@ LOADING = {
     'extrinsics': [(vision_evaluate.main, ['.'])],
     'dynamics': [(experiment.bend, [])],
     'no_load_reference': [],
+    'ring_noise': [(experiment.bend, ['--in-process', '--pose-noise'])],
 }
 
 
