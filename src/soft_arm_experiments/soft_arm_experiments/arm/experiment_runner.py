@@ -1,4 +1,4 @@
-"""Run an experiment on a rig: open loop, closed loop, then step responses or a turn."""
+"""Run an experiment on a rig: open loop, closed loop, then step responses or two turns."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

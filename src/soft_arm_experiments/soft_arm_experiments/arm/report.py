@@ -103,7 +103,9 @@ def _markdown(result: Result) -> str:
         parts += [
             settling_table(result),
             'Settled: the true tip stays within 2 % of the step about the target. The limit is '
-            'computed from the identified valves (rate limit, lag, delay) and the mechanical lag.',
+            'computed from the pressures at which this arm rested before and after the step, and '
+            'from the identified valves (rate limit, lag, delay), hysteresis, creep and mechanical '
+            'lag.',
         ]
     parts += [
         f'One continuous turn: {lap.mean_rad_s:.2f} rad/s '
