@@ -12,6 +12,7 @@ from rosgraph_msgs.msg import Clock
 
 from soft_arm_msgs.msg import TickAnswer
 from soft_arm_node_kit import qos
+from soft_arm_node_kit.awaited_answers import AwaitedAnswers
 from soft_arm_node_kit.ticker import ANSWERS_TOPIC
 from softarm_cli.bags.replay import CLOCK, IMAGE, Replay
 from softarm_cli.ros.graph import Graph
@@ -83,16 +84,14 @@ class ImageAnswers:
         self._topics = {
             topic for topic in images if set(names) & set(graph.subscribers(replay.sent_as(topic)))
         }
-        self._answered_ns = dict.fromkeys(names, -1)
-        self._late: dict[str, int] = {}  # answer of a node that is not waited for
+        self._names, self._answers = frozenset(names), AwaitedAnswers((), names)
         self._partial: dict[int, set[str]] = {}
         if names:
             graph.node.create_subscription(TickAnswer, ANSWERS_TOPIC, self._on_answer, qos.ANSWERS)
 
     def _on_answer(self, message: TickAnswer) -> None:
-        if message.node in self._answered_ns:
-            stamp_ns = Time.from_msg(message.stamp).nanoseconds
-            self._answered_ns[message.node] = max(self._answered_ns[message.node], stamp_ns)
+        if message.node in self._names:
+            self._answers.answer(message.node, Time.from_msg(message.stamp).nanoseconds)
 
     def wait_after(self, connection: Connection, raw: bytes, stop: threading.Event) -> float:
         """Wait if this message completes the images of one stamp; return for how long [s]."""
@@ -110,20 +109,16 @@ class ImageAnswers:
 
     def _wait(self, stamp_ns: int, stop: threading.Event) -> float:
         started_s = time.monotonic()
-        for node, before_ns in list(self._late.items()):
-            if self._answered_ns[node] > before_ns:
-                del self._late[node]
 
         def missing() -> list[str]:
-            awaited = self._answered_ns.keys() - self._late.keys()
-            return sorted(node for node in awaited if self._answered_ns[node] < stamp_ns)
+            return self._answers.missing(0, stamp_ns)
 
-        first = any(answer_ns < 0 for answer_ns in self._answered_ns.values())
-        limit_s = _FIRST_S if first else _ANSWER_S
+        starting = any(map(self._answers.starting, self._names))
+        limit_s = _FIRST_S if starting else _ANSWER_S
         if not self._graph.holds(lambda: stop.is_set() or not missing(), limit_s):
             for node in missing():
                 _log.warning('%s did not answer an image for %.0f s: going on', node, limit_s)
-                self._late[node] = self._answered_ns[node]
+                self._answers.lost.add(node)
         return time.monotonic() - started_s
 
 

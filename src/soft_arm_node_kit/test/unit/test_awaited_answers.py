@@ -2,7 +2,7 @@
 
 import pytest
 
-from soft_arm_sim.awaited_answers import AwaitedAnswers
+from soft_arm_node_kit.awaited_answers import AwaitedAnswers
 
 DRIVER, CONTROLLER, DETECTOR, PROGRAM = '/driver', '/controller', '/detector', '/program'
 
