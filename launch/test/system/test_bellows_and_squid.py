@@ -131,7 +131,7 @@ def test_four_limbs_move_and_carry_viewpoint_and_light(started):
 def test_the_bellows_contact_is_told(started):
     heard = started('bellows.launch.xml', {'/bellows/contact': ContactEstimate})
     pressures = heard.node.create_publisher(ChamberPressures, '/bellows/pressures', 10)
-    poses = heard.node.create_publisher(PoseWithCovarianceStamped, '/bellows/ring_pose', 10)
+    poses = heard.node.create_publisher(PoseWithCovarianceStamped, '/bellows/tip_pose', 10)
     tip = ModalModel.of_segment(load_robot('modal_bellows').segments[0]).tip(0.0)
 
     def send():

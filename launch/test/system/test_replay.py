@@ -20,7 +20,7 @@ PICTURES = LAUNCH.parent / 'src/soft_arm_experiments/test/data/virtual_rig_bag'
 CHAMBERS = [f'm{module}_b{bellows}' for module in (1, 2) for bellows in (1, 2, 3)]
 PRESSURES_PA = [-96e3, -96e3, -96e3, 20e3, 0.0, -60e3]
 IMAGES, SAMPLES = 6, 12
-RING, TIP, SHAPE = '/soft_arm/ring_pose', '/soft_arm/tip_estimate', '/soft_arm/configuration'
+RING, TIP, SHAPE = '/soft_arm/tip_pose', '/soft_arm/tip_estimate', '/soft_arm/configuration'
 COMMAND = '/soft_arm/pressure_command'
 STREAMS = {
     RING: PoseWithCovarianceStamped,

@@ -29,7 +29,7 @@ STREAMS = {
     f'/{arm}/{topic}': kind
     for arm in ARMS
     for topic, kind in (
-        ('ring_pose', PoseWithCovarianceStamped),
+        ('tip_pose', PoseWithCovarianceStamped),
         ('virtual_rig/debug/tip_truth', PoseStamped),
     )
 }
@@ -168,7 +168,7 @@ def test_each_arm_has_frames_of_its_own_and_no_frame_has_two_parents(graph):
     for arm in ARMS:
         assert graph.parents[f'{arm}_base_link'] == {'world'}
         assert graph.parents[f'{CAMERAS[arm]}_link'] == {f'{arm}_base_link'}
-        ring = graph.latest[f'/{arm}/ring_pose']
+        ring = graph.latest[f'/{arm}/tip_pose']
         assert ring.header.frame_id == f'{arm}_base_link'
 
 

@@ -32,7 +32,7 @@ NODES = (
 STREAMS = {
     '/soft_arm/pressures': ChamberPressures,
     '/soft_arm/configuration': ArmConfiguration,
-    '/soft_arm/ring_pose': PoseWithCovarianceStamped,
+    '/soft_arm/tip_pose': PoseWithCovarianceStamped,
     '/soft_arm/virtual_rig/debug/tip_truth': PoseStamped,
 }
 VENTED_PA = 3e3
@@ -141,7 +141,7 @@ def test_the_same_launch_again_is_refused(rig):
 def test_every_stream_flows(rig):
     rig.latest.clear()
     rig.wait_for_streams()
-    assert rig.latest['/soft_arm/ring_pose'].header.frame_id == 'soft_arm_base_link'
+    assert rig.latest['/soft_arm/tip_pose'].header.frame_id == 'soft_arm_base_link'
     assert tuple(rig.latest['/soft_arm/pressures'].names) == load_arm().robot.chambers
 
 
@@ -164,7 +164,7 @@ def test_every_frame_hangs_on_the_world(rig, frame):
 def test_the_camera_sees_the_ring_where_it_is(rig):
     def error_m():
         return np.linalg.norm(
-            xyz(rig.latest['/soft_arm/ring_pose'].pose.pose.position) - rig.truth_m()
+            xyz(rig.latest['/soft_arm/tip_pose'].pose.pose.position) - rig.truth_m()
         )
 
     rig.wait(lambda: error_m() < 0.003, 'the seen ring is within 3 mm of the true one')
@@ -173,7 +173,7 @@ def test_the_camera_sees_the_ring_where_it_is(rig):
 def test_every_image_gives_a_pose_in_simulated_time(rig):
     def rate_hz():
         status = rig.latest.get('soft_arm/tip_controller')
-        return float({v.key: v.value for v in status.values}['ring_pose_hz']) if status else 0.0
+        return float({v.key: v.value for v in status.values}['tip_pose_hz']) if status else 0.0
 
     rig.wait(lambda: abs(rate_hz() - 30.0) < 1.0, 'ring poses at 30 Hz')
 
@@ -210,7 +210,7 @@ def test_garbage_ends_no_node(rig):
     rig.wait(lambda: ready(rig), 'the controller hears the driver, and solve_ik is offered')
     before = rig.pids()
     storm = Storm(rig)
-    assert {'/soft_arm/pressure_command', '/soft_arm/ring_pose', '/soft_arm/pressures'} <= set(
+    assert {'/soft_arm/pressure_command', '/soft_arm/tip_pose', '/soft_arm/pressures'} <= set(
         storm.topics
     )
     assert {'/soft_arm/solve_ik'} <= set(storm.services) and {'/soft_arm/move_tip'} <= set(

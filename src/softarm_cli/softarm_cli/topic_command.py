@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _EXAMPLES = """examples:
   softarm topic list
   softarm topic echo /soft_arm/pressures --once
-  softarm topic echo /soft_arm/ring_pose --field pose.pose.position -n 5
+  softarm topic echo /soft_arm/tip_pose --field pose.pose.position -n 5
   softarm topic hz /soft_arm/pressures
 """
 

@@ -1,6 +1,6 @@
 """Node `tip_controller`: moves the tip to targets in closed loop through the camera.
 
-In: actions `move_tip` and `follow_path` (see tip_goals.py); `pressures` (50 Hz), `ring_pose` (30
+In: actions `move_tip` and `follow_path` (see tip_goals.py); `pressures` (50 Hz), `tip_pose` (30
 Hz), `color/camera_info` (one for each image), `/diagnostics` (why the ring detector finds no ring).
 Out: `pressure_command` at 50 Hz from the first goal on (in simulated time half way between two
 exchanges of the driver), `target` for rviz, diagnostics. A message with a value that is not finite,
@@ -77,10 +77,10 @@ class TipControllerNode(Node):
         self._latencies_s: deque[float] = deque(maxlen=LATENCIES_KEPT)
         self._rates = {
             name: diagnostics.RateMeter(self.now_s)
-            for name in ('pressures_hz', 'ring_pose_hz', 'camera_hz', 'command_hz')
+            for name in ('pressures_hz', 'tip_pose_hz', 'camera_hz', 'command_hz')
         }
         self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.SENSOR)
-        self.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_ring, qos.SENSOR)
+        self.create_subscription(PoseWithCovarianceStamped, 'tip_pose', self._on_ring, qos.SENSOR)
         self.create_subscription(CameraInfo, 'color/camera_info', self._on_camera_info, qos.SENSOR)
         self._driver_state = DriverState(self, 'pneumatic_driver', self._controller.liveness)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE)
@@ -106,13 +106,13 @@ class TipControllerNode(Node):
             self._rates['pressures_hz'].tick()
 
     def _on_ring(self, message: PoseWithCovarianceStamped) -> None:
-        with self._ignored.of('ring_pose'):
+        with self._ignored.of('tip_pose'):
             stamp_s = conversions.recent_s(message.header.stamp, self.now_s())
             self._controller.add_ring(
                 stamp_s, *conversions.ring_from_msg(message, self._arm.robot.base.frame)
             )
             self._unanswered_stamp_s = stamp_s
-            self._rates['ring_pose_hz'].tick()
+            self._rates['tip_pose_hz'].tick()
 
     def _on_camera_info(self, message: CameraInfo) -> None:
         with self._ignored.of('camera_info'):

@@ -1,6 +1,6 @@
 """Node `tip_estimator`: the controller's estimate of the tip, without a controller.
 
-In: `pressures`, `ring_pose`. Out: `tip_estimate` (PointStamped in the base frame) for every message
+In: `pressures`, `tip_pose`. Out: `tip_estimate` (PointStamped in the base frame) for every message
 of pressures, and diagnostics. It has no command to publish, so it runs beside a replayed bag. A
 message with a value that is not finite, another frame or an old stamp is ignored, as by
 `tip_controller`; what that learns at its goals this node does not know.
@@ -52,7 +52,7 @@ class TipEstimatorNode(Node):
         self._estimate = self.create_publisher(PointStamped, 'tip_estimate', qos.STATE)
         measured = self.sensor_qos()
         self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, measured)
-        self.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_ring, measured)
+        self.create_subscription(PoseWithCovarianceStamped, 'tip_pose', self._on_ring, measured)
         self._reporter = diagnostics.Reporter(self, self._robot.name, self._report)
 
     def _on_pressures(self, message: ChamberPressures) -> None:
@@ -66,7 +66,7 @@ class TipEstimatorNode(Node):
             self._estimate.publish(PointStamped(header=header, point=point))
 
     def _on_ring(self, message: PoseWithCovarianceStamped) -> None:
-        with self._ignored.of('ring_pose'):
+        with self._ignored.of('tip_pose'):
             stamp_s = conversions.recent_s(message.header.stamp, self.now_s())
             ring = conversions.ring_from_msg(message, self._robot.base.frame)
             self._filter.add_ring(stamp_s, *ring)
@@ -75,13 +75,13 @@ class TipEstimatorNode(Node):
     def _report(self) -> tuple[bytes, str, dict]:
         values = {
             'pressures_hz': self._pressures_rate.rate_hz,
-            'ring_pose_hz': self._rings_rate.rate_hz,
+            'tip_pose_hz': self._rings_rate.rate_hz,
             'ignored_messages': self._ignored.count,
         }
         if not self._pressures_rate.rate_hz:
             return diagnostics.STALE, self._ignored.last or 'no pressures are received', values
         if not self._rings_rate.rate_hz:
-            return diagnostics.WARN, self._ignored.last or 'no ring_pose: by the model', values
+            return diagnostics.WARN, self._ignored.last or 'no tip_pose: by the model', values
         return diagnostics.OK, 'estimating the tip', values
 
 

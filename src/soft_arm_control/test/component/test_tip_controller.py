@@ -165,11 +165,11 @@ def covariance(index, value):
         ),
     ],
 )
-def test_a_ring_pose_that_cannot_be_used_is_ignored_and_told(rig, process, spoil, words):
+def test_a_tip_pose_that_cannot_be_used_is_ignored_and_told(rig, process, spoil, words):
     rig.wait(lambda: is_ok(rig), 'a goal can be taken')
     rig.spoil_ring = spoil
     try:
-        told = ('no ring detected', 'ring_pose ignored', words)
+        told = ('no ring detected', 'tip_pose ignored', words)
         rig.wait(
             lambda: all(word in rig.status.message for word in told), f'diagnostics tell {words}'
         )

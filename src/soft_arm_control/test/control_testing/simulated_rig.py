@@ -49,7 +49,7 @@ class Rig(SpinningNode):
         )
         self._held, self._foreign = None, None
         self._pressures = self.create_publisher(ChamberPressures, 'pressures', qos.STATE)
-        self._ring = self.create_publisher(PoseWithCovarianceStamped, 'ring_pose', qos.STATE)
+        self._ring = self.create_publisher(PoseWithCovarianceStamped, 'tip_pose', qos.STATE)
         self._camera = self.create_publisher(CameraInfo, 'color/camera_info', qos.STATE)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', qos.STATE)
         self.transitions = self.create_publisher(

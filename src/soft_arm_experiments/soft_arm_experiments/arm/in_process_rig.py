@@ -145,7 +145,7 @@ class InProcessRig:
 
     def rates_hz(self, since_s: float) -> dict[str, float]:
         """See `Rig.rates_hz`."""
-        stamps = {'camera': self._seen_s, 'valves': self._exchanged_s, 'ring_pose': self._rings_s}
+        stamps = {'camera': self._seen_s, 'valves': self._exchanged_s, 'tip_pose': self._rings_s}
         return {name: round(rate_hz(stamps_s, since_s), 2) for name, stamps_s in stamps.items()}
 
     def latency_ms(self) -> dict[str, float]:

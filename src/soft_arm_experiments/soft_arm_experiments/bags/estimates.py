@@ -119,9 +119,9 @@ def estimate(
 def _why_no_rings(bag: Bag, topics: Topics, files: ArmFiles) -> str:
     if topics.camera is not None:
         return 'the ring was detected in no image'
-    if topics.ring_pose is not None:
-        return f'{topics.ring_pose} holds no pose'
-    return files.lacking.get('extrinsics', 'the bag holds neither images nor ring_pose')
+    if topics.tip_pose is not None:
+        return f'{topics.tip_pose} holds no pose'
+    return files.lacking.get('extrinsics', 'the bag holds neither images nor tip_pose')
 
 
 def _filtered(bias_filter: BiasFilter, pressures: Pressures, rings: Rings | None) -> Track:

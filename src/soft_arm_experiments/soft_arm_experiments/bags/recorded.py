@@ -28,19 +28,19 @@ class Topics:
     """Full names of the topics of one arm in a bag; None: the bag has none.
 
     Attributes:
-        pressures, ring_pose: Of the arm.
+        pressures, tip_pose: Of the arm.
         camera: Images of the arm's camera, known by its frame.
         truth: True pose of the ring.
     """
 
     pressures: str | None
-    ring_pose: str | None
+    tip_pose: str | None
     camera: CameraTopics | None
     truth: str | None
 
     def used(self) -> dict[str, str]:
         """Return the topics that are read, by their role; images come before recorded poses."""
-        rings = vars(self.camera) if self.camera else {'ring_pose': self.ring_pose}
+        rings = vars(self.camera) if self.camera else {'tip_pose': self.tip_pose}
         named = {'pressures': self.pressures, **rings, 'truth': self.truth}
         return {role: topic for role, topic in named.items() if topic is not None}
 
@@ -102,7 +102,7 @@ def find_topics(
         beside = [topic for topic in truths if topic.startswith(f'{place}/')]
         truth = next(iter(beside or (truths if len(truths) == 1 else [])), None)
     return Topics(
-        own(_CHAMBERS, '/pressures'), own(_RING, '/ring_pose'), _camera(bag, mounting), truth
+        own(_CHAMBERS, '/pressures'), own(_RING, '/tip_pose'), _camera(bag, mounting), truth
     )
 
 
@@ -111,7 +111,7 @@ def _place(bag: Bag, namespace: str | None) -> str:
     places = sorted(
         {
             topic.removesuffix(end)
-            for kind, end in ((_CHAMBERS, '/pressures'), (_RING, '/ring_pose'))
+            for kind, end in ((_CHAMBERS, '/pressures'), (_RING, '/tip_pose'))
             for topic in bag_frames.topics_of(bag, kind, end)
         }
     )
@@ -119,7 +119,7 @@ def _place(bag: Bag, namespace: str | None) -> str:
         place = f'/{namespace.strip("/")}'
         if place not in places:
             hint = f'there are: {", ".join(places) or "none"}'
-            raise BagError(f'{bag.path} holds no pressures or ring_pose in {place}; {hint}')
+            raise BagError(f'{bag.path} holds no pressures or tip_pose in {place}; {hint}')
         return place
     if len(places) > 1:
         raise BagError(f'{bag.path} holds {", ".join(places)}: choose one with --namespace')
@@ -199,8 +199,8 @@ def read_rings(
                 covariances.append(position_covariance(covariance))
             report()
     else:
-        poses = bag_frames.read_poses(bag, topics.ring_pose)
-        _check_frame(bag, topics.ring_pose, poses.frame_id, files.robot)
+        poses = bag_frames.read_poses(bag, topics.tip_pose)
+        _check_frame(bag, topics.tip_pose, poses.frame_id, files.robot)
         stamps, recorded = list(poses.stamps_ns), list(poses.recorded_ns)
         points = list(poses.T[:, :3, 3])
         covariances = [position_covariance(c) for c in poses.covariances]

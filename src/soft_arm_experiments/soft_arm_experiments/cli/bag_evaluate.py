@@ -14,7 +14,7 @@ from softarm_cli.graph.names import graph_name, topic_name
 
 _EXAMPLES = """The leaderboard shows distances from the true tip: debug/tip_truth of a virtual rig,
 or the pose that --truth names, as of a motion capture. Without a true tip it shows distances from
-the ring that the camera sees. Without images the recorded ring_pose is used.
+the ring that the camera sees. Without images the recorded tip_pose is used.
 
 examples:
   softarm bag evaluate out/pictures

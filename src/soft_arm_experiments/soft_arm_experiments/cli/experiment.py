@@ -37,7 +37,7 @@ QUICK_STEPS = {'bend': 7, 'deflection': 9}
 RECORDED = (
     '/soft_arm/pressure_command',
     '/soft_arm/pressures',
-    '/soft_arm/ring_pose',
+    '/soft_arm/tip_pose',
     '/soft_arm/configuration',
     '/soft_arm/target',
     '/soft_arm/virtual_rig/debug/tip_truth',

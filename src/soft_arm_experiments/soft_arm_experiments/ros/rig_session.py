@@ -107,7 +107,7 @@ class RigSession(Session):
         node = super().__enter__().node
         node.create_subscription(PoseStamped, TRUTH_TOPIC, self._on_truth, qos.STATE)
         node.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.STATE)
-        node.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_ring, qos.STATE)
+        node.create_subscription(PoseWithCovarianceStamped, 'tip_pose', self._on_ring, qos.STATE)
         node.create_subscription(
             CameraInfo, f'{self._camera}/color/camera_info', self._on_image, qos.SENSOR
         )
@@ -130,7 +130,7 @@ class RigSession(Session):
 
     def missing(self, control: bool = True) -> str:
         """List what the rig, with its control, still lacks before it is ready; empty when it is."""
-        seen = {'pressures': self.pressures, 'ring_pose': self.rings}
+        seen = {'pressures': self.pressures, 'tip_pose': self.rings}
         if control:
             seen['camera_info'] = self.images
         lacking = [name for name, series in seen.items() if len(series.stamps_s) < 5]
@@ -218,7 +218,7 @@ class RigSession(Session):
 
     def rates_hz(self, since_s: float) -> dict[str, float]:
         """See `Rig.rates_hz`."""
-        seen = {'camera': self.images, 'valves': self.pressures, 'ring_pose': self.rings}
+        seen = {'camera': self.images, 'valves': self.pressures, 'tip_pose': self.rings}
         return {name: round(rate_hz(series.stamps_s, since_s), 2) for name, series in seen.items()}
 
     def latency_ms(self) -> dict[str, float]:

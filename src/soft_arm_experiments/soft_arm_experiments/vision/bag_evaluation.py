@@ -72,9 +72,9 @@ def evaluate(
     stamps_ns: list[int] = []
     detections: list[Detection] = []
     truth = read_poses(bag, topics.truth)
-    if topics.camera is None and topics.ring_pose is None:
+    if topics.camera is None and topics.tip_pose is None:
         raise VisionError(
-            f'bag {bag.path} holds neither images nor ring_pose: record again with softarm bag '
+            f'bag {bag.path} holds neither images nor tip_pose: record again with softarm bag '
             'record --images -o FOLDER'
         )
     taken = {'truth': topics.truth}
@@ -93,8 +93,8 @@ def evaluate(
             )
             report()
     else:
-        T_detected_base, taken = np.eye(4), {'ring_pose': topics.ring_pose} | taken
-        poses = read_poses(bag, topics.ring_pose)
+        T_detected_base, taken = np.eye(4), {'tip_pose': topics.tip_pose} | taken
+        poses = read_poses(bag, topics.tip_pose)
         for stamp_ns, T, covariance in zip(
             poses.stamps_ns, poses.T, poses.covariances, strict=True
         ):

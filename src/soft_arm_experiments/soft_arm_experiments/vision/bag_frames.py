@@ -57,12 +57,12 @@ class BagTopics:
 
     Attributes:
         camera: Images of the first camera.
-        ring_pose: Pose detected when the bag was recorded.
+        tip_pose: Pose detected when the bag was recorded.
         truth: True pose of the ring.
     """
 
     camera: CameraTopics | None
-    ring_pose: str | None
+    tip_pose: str | None
     truth: str | None
 
 
@@ -74,7 +74,7 @@ def find_topics(bag: Bag) -> BagTopics:
 
     return BagTopics(
         next(iter(cameras(bag)), None),
-        first('geometry_msgs/msg/PoseWithCovarianceStamped', '/ring_pose'),
+        first('geometry_msgs/msg/PoseWithCovarianceStamped', '/tip_pose'),
         first('geometry_msgs/msg/PoseStamped', '/debug/tip_truth'),
     )
 

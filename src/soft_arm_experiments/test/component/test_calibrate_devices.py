@@ -48,7 +48,7 @@ class Rig(SpinningNode):
         self._arm = self.create_publisher(ChamberPressures, '/soft_arm/pressures', qos.STATE)
         self._command = None
         self._ring = self.create_publisher(
-            PoseWithCovarianceStamped, '/soft_arm/ring_pose', qos.STATE
+            PoseWithCovarianceStamped, '/soft_arm/tip_pose', qos.STATE
         )
         self._state = self.create_publisher(GripperState, '/gripper/state', qos.STATE)
         self._shape = self.create_publisher(JointState, '/gripper/piece_angles', qos.STATE)

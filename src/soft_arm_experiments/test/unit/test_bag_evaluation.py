@@ -103,13 +103,13 @@ def test_topics_are_found_by_type_and_usual_names(tmp_path, names):
     )
     others = (
         ('/finger/color/image_raw', 'std_msgs/msg/String', b'', 10**9),
-        ('/other/ring_pose', 'std_msgs/msg/String', b'', 10**9),
+        ('/other/tip_pose', 'std_msgs/msg/String', b'', 10**9),
     )
     path = written(tmp_path / 'bag', [*others, *renamed(dict(zip(olds, names, strict=True)))])
     with open_bag(path) as bag:
         found = find_topics(bag)
         assert len(list(read_frames(bag))) == 6
-    assert (*vars(found.camera).values(), found.truth, found.ring_pose) == (*names, None)
+    assert (*vars(found.camera).values(), found.truth, found.tip_pose) == (*names, None)
 
 
 def recorded(path, offset_m=(0.0, 0.0, 0.0), truth=True):
@@ -149,7 +149,7 @@ def recorded(path, offset_m=(0.0, 0.0, 0.0), truth=True):
         )
         messages.append(
             (
-                '/soft_arm/ring_pose',
+                '/soft_arm/tip_pose',
                 said.__msgtype__,
                 STORE.serialize_cdr(said, said.__msgtype__),
                 stamp_ns,
@@ -163,7 +163,7 @@ def test_default_recording_without_images_is_evaluated_by_its_poses(tmp_path, ca
     assert vision_evaluate.main([str(bag), '--json', '--plot', str(plot)]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found['topics'] == {
-        'ring_pose': '/soft_arm/ring_pose',
+        'tip_pose': '/soft_arm/tip_pose',
         'truth': '/virtual_rig/debug/tip_truth',
     }
     assert found['frames'] == found['poses'] == 27
@@ -171,7 +171,7 @@ def test_default_recording_without_images_is_evaluated_by_its_poses(tmp_path, ca
     assert found['errors']['centre_mean_m'] == pytest.approx(0.001, abs=1e-6)
     assert plot.read_bytes().startswith(b'\x89PNG')
     assert vision_evaluate.main([str(bag)]) == 0
-    assert 'topics: ring_pose /soft_arm/ring_pose' in capsys.readouterr().out
+    assert 'topics: tip_pose /soft_arm/tip_pose' in capsys.readouterr().out
 
 
 def test_what_a_bag_lacks_is_named_with_the_command_that_records_it(tmp_path, capsys):

@@ -67,7 +67,7 @@ def rig_messages(seconds=3.0, ns='/soft_arm', frame=BASE, truth='/virtual_rig/de
                 pose(tip_m), 1e-8 * np.eye(6).ravel()
             )
             yield (
-                f'{ns}/ring_pose',
+                f'{ns}/tip_pose',
                 types['geometry_msgs/msg/PoseWithCovarianceStamped'](header(stamp_ns, BASE), seen),
                 stamp_ns + 5_000_000,
             )

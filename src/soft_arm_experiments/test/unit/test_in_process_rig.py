@@ -77,7 +77,7 @@ def test_the_same_seed_gives_the_same_report_to_the_last_bit(make_rig, arm):
     assert report() == first
     found = json.loads(first)
     assert found['clock'] == 'in_process' and found['plant_seed'] == SEED
-    assert found['rates_hz'] == {'camera': 30.0, 'valves': 50.0, 'ring_pose': 30.0}
+    assert found['rates_hz'] == {'camera': 30.0, 'valves': 50.0, 'tip_pose': 30.0}
     assert found['closed_loop_mean_m'] < 1e-3 < found['open_loop_mean_m']
     assert found['settle_s'].keys() == found['valve_limit_s'].keys()
 

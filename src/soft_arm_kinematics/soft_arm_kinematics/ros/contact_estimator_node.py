@@ -1,6 +1,6 @@
 """Contact estimator: pressures and tip poses of a modal bellows in; contact and its site out.
 
-In: `pressures` (ChamberPressures), `ring_pose` (PoseWithCovarianceStamped, tip in the arm's base, z
+In: `pressures` (ChamberPressures), `tip_pose` (PoseWithCovarianceStamped, tip in the arm's base, z
 along the backbone). Out: `contact` (ContactEstimate) for every pose; while there is contact, its
 site is located anew at `locate_rate_hz`. The noise is that of the pose's own covariance, or that of
 the parameters where a pose has no covariance. A pose is not used if it is not finite, far from the
@@ -98,7 +98,7 @@ class ContactEstimatorNode(Node):
         self._rate = diagnostics.RateMeter(self.now_s)
         self._publisher = self.create_publisher(ContactEstimate, 'contact', qos.STATE)
         self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.SENSOR)
-        self.create_subscription(PoseWithCovarianceStamped, 'ring_pose', self._on_pose, qos.SENSOR)
+        self.create_subscription(PoseWithCovarianceStamped, 'tip_pose', self._on_pose, qos.SENSOR)
         self.create_timer(1.0 / settings.locate_rate_hz, self._locate)
         diagnostics.Reporter(self, self._robot.name, self._status)
 
@@ -148,7 +148,7 @@ class ContactEstimatorNode(Node):
                 f'{self._model.length_m:.4g} m'
             )
         covariance = planar_covariance(message.pose.covariance, self._phi_rad)
-        self._noise_from = 'parameters' if covariance is None else 'ring_pose'
+        self._noise_from = 'parameters' if covariance is None else 'tip_pose'
         return self._stream.update(pressure_pa, pose, covariance)
 
     def _ignore(self, why: str) -> None:

@@ -63,7 +63,7 @@ class Graph:
                 kind, topic, lambda m, t=topic: self.heard.setdefault(t, []).append(m), qos.STATE
             )
         self.pressures = self.probe.create_publisher(ChamberPressures, 'pressures', qos.STATE)
-        self.poses = self.probe.create_publisher(PoseWithCovarianceStamped, 'ring_pose', qos.STATE)
+        self.poses = self.probe.create_publisher(PoseWithCovarianceStamped, 'tip_pose', qos.STATE)
         self.arcs = self.probe.create_publisher(ArmConfiguration, 'limb_configuration', qos.STATE)
 
     def until(self, condition):
@@ -128,7 +128,7 @@ def test_the_covariance_of_the_pose_is_the_noise(graph):
         graph.send(k, *sample, covariance) for k, sample in enumerate(zip(q, poses, strict=True))
     ]
     assert not any(a.in_contact for a in answers) and answers[-1].statistic > 0.0
-    assert graph.nodes[0]._status()[2]['noise_from'] == 'ring_pose'
+    assert graph.nodes[0]._status()[2]['noise_from'] == 'tip_pose'
     again = (graph.send(len(q) + k, *sample) for k, sample in enumerate(zip(q, poses, strict=True)))
     assert any(a.in_contact for a in again)  # as far as the first
     assert graph.nodes[0]._status()[2]['noise_from'] == 'parameters'

@@ -44,7 +44,7 @@ class SoftRobot:
         self.shape = JointShape(robot)
         self._joints_feed = Feed(f'{self.name} joint_states', JOINTS_LIMIT_S)
         self._pressures_feed = Feed(f'{self.name} pressures', PRESSURES_LIMIT_S)
-        self._ring_feed = Feed(f'{self.name} ring_pose', RING_LIMIT_S)
+        self._ring_feed = Feed(f'{self.name} tip_pose', RING_LIMIT_S)
         self.forget()
 
     def forget(self) -> None:
@@ -82,7 +82,7 @@ class SoftRobot:
             ]
         if self.robot.ring:
             found += [
-                Topic(f'{at}/ring_pose', pose, self._take_ring),
+                Topic(f'{at}/tip_pose', pose, self._take_ring),
                 Topic(
                     f'{at}/target', 'visualization_msgs/msg/Marker', self._take_target, 'latched'
                 ),

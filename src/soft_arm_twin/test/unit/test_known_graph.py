@@ -43,7 +43,7 @@ def joint_states(robot, actuation):
     return shape, Message(name=joint_names(robot), position=values.tolist())
 
 
-def ring_pose(at_m, sigma_m=1e-4):
+def tip_pose(at_m, sigma_m=1e-4):
     covariance = np.zeros((6, 6))
     covariance[:3, :3] = sigma_m**2 * np.eye(3)
     pose = Message(position=xyz(at_m), orientation=orientation(Rotation.identity()))
@@ -90,7 +90,7 @@ def test_the_base_stands_where_tf_has_it(known):
 def test_distances_between_model_vision_and_target(known):
     shape, message = joint_states(ROBOT, bent())
     send(known, '/soft_arm/joint_states', message)
-    send(known, '/soft_arm/ring_pose', ring_pose(shape.tip_m + [0.0, 0.003, 0.0]))
+    send(known, '/soft_arm/tip_pose', tip_pose(shape.tip_m + [0.0, 0.003, 0.0]))
     target = Message(pose=Message(position=xyz(shape.tip_m + [0.0, 0.003, 0.004])))
     send(known, '/soft_arm/target', target)
     assert value(known, 'model to vision') == pytest.approx(3.0)
@@ -98,7 +98,7 @@ def test_distances_between_model_vision_and_target(known):
 
 
 def test_the_ellipsoid_has_two_sigmas(known):
-    send(known, '/soft_arm/ring_pose', ring_pose([0.0, 0.0, 0.2], sigma_m=2e-3))
+    send(known, '/soft_arm/tip_pose', tip_pose([0.0, 0.0, 0.2], sigma_m=2e-3))
     drawing = Drawing(known)
     scene, frames = drawing.scene(), drawing.snapshot(0.0).frames
     part = next(p for p in scene.parts if p.name == 'soft_arm covariance')
@@ -131,9 +131,9 @@ def test_joint_states_that_are_not_whole_change_nothing(known, spoil):
     np.testing.assert_array_equal(known.soft_robots[0].joints, before)
 
 
-def test_a_ring_pose_that_is_none_changes_nothing(known):
-    message = ring_pose([0.0, 0.0, np.nan])
-    send(known, '/soft_arm/ring_pose', message)
+def test_a_tip_pose_that_is_none_changes_nothing(known):
+    message = tip_pose([0.0, 0.0, np.nan])
+    send(known, '/soft_arm/tip_pose', message)
     assert known.soft_robots[0].vision is None
 
 

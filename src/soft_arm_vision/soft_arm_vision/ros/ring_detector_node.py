@@ -66,7 +66,7 @@ class RingDetectorNode(DetectorNode):
             self.get_logger().warning(self._caution)
         self._intrinsics: Intrinsics | None = None
         self._watch, self._until_update = CameraWatch(), 0
-        self._pose = self.create_publisher(PoseWithCovarianceStamped, 'ring_pose', qos.STATE)
+        self._pose = self.create_publisher(PoseWithCovarianceStamped, 'tip_pose', qos.STATE)
         self._tf = TransformBroadcaster(self)
         self._camera = CameraFrame(
             self,

@@ -51,7 +51,7 @@ class Graph:
             self.executor.add_node(node)
         self.poses, self.tf, self.tf_static, self.status, self.overlays = [], [], [], [], []
         for kind, topic, profile, store in (
-            (PoseWithCovarianceStamped, '/soft_arm/ring_pose', qos.STATE, self.poses.append),
+            (PoseWithCovarianceStamped, '/soft_arm/tip_pose', qos.STATE, self.poses.append),
             (TFMessage, '/tf', qos.STATE, lambda m: self.tf.extend(m.transforms)),
             (TFMessage, '/tf_static', qos.LATCHED, lambda m: self.tf_static.extend(m.transforms)),
             (DiagnosticArray, '/diagnostics', qos.STATE, lambda m: self.status.extend(m.status)),

@@ -14,7 +14,7 @@ from softarm_cli.graph.names import nearest
 
 PRESSURES = 'pressures'
 COMMANDS = 'pressure_command'
-VISION = 'ring_pose'
+VISION = 'tip_pose'
 TARGET = 'target'
 TRUTH = 'debug/tip_truth'
 _CHAMBERS_TYPE = 'soft_arm_msgs/msg/ChamberPressures'

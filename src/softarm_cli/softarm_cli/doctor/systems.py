@@ -53,7 +53,7 @@ SYSTEMS = (
         {
             'pressures': 50.0,
             'configuration': 50.0,
-            'ring_pose': 30.0,
+            'tip_pose': 30.0,
             '/camera/*/color/image_raw': 30.0,
             '/camera/*/color/camera_info': 30.0,
             '/camera/*/aligned_depth_to_color/image_raw': 30.0,

@@ -29,7 +29,7 @@ COMMAND, PRESSURES, TRUTH, ROSOUT = (
     '/soft_arm/virtual_rig/debug/tip_truth',
     '/rosout',
 )
-RING = '/soft_arm/ring_pose'
+RING = '/soft_arm/tip_pose'
 COUNT, PERIOD_NS = 20, 20_000_000
 HEARS = {COMMAND: ChamberPressures, PRESSURES: ChamberPressures}
 

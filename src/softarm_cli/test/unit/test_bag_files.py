@@ -61,7 +61,7 @@ def test_whatever_a_driver_obeys_is_a_command_and_on_the_page():
         ('/soft_arm/pressures', CHAMBERS, False),
         ('/soft_arm/configuration', 'soft_arm_msgs/msg/ArmConfiguration', False),
         ('/cmd_vel', 'some_msgs/msg/Unknown', True),
-        ('/soft_arm/ring_pose', 'geometry_msgs/msg/PoseWithCovarianceStamped', False),
+        ('/soft_arm/tip_pose', 'geometry_msgs/msg/PoseWithCovarianceStamped', False),
     ],
 )
 def test_commands_are_known_by_name_and_type(topic, kind, expected):

@@ -168,11 +168,11 @@ def test_two_drivers_of_one_device_are_named():
 
 def test_a_silent_topic_is_named_unless_its_node_says_why():
     topics = [
-        Topic('/left/ring_pose', None, 30.0, ('/left/ring_detector',)),
+        Topic('/left/tip_pose', None, 30.0, ('/left/ring_detector',)),
         Topic('/left/pressures', 49.0, 50.0, ('/left/pneumatic_driver',)),
     ]
     [line] = lines(report(topics=topics))
-    assert '/left/ring_pose is silent, although /left/ring_detector runs' in line
+    assert '/left/tip_pose is silent, although /left/ring_detector runs' in line
     [line] = lines(
         report(
             topics=topics, diagnostics={'left/ring_detector': (ERROR, 'ring lost: too dark', '')}
