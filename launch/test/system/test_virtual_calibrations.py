@@ -25,6 +25,7 @@ NODES = {
     'dynamics': [(TipControllerNode, ARM)],
     'no_load_reference': [(GripperControllerNode, FINGER)],
     'ring_noise': [],  # of virtual rigs only
+    'depth_sensor': [],
 }
 LOADING = {
     'pressure_length': [
@@ -38,6 +39,7 @@ LOADING = {
     'dynamics': [(experiment.bend, [])],
     'no_load_reference': [],
     'ring_noise': [(experiment.bend, ['--in-process', '--pose-noise'])],
+    'depth_sensor': [],
 }
 
 

@@ -35,6 +35,7 @@ COMMANDS = {
     'dynamics': 'softarm calibrate dynamics',
     'ring_noise': 'softarm calibrate ring-noise',
     'no_load_reference': 'softarm calibrate grasp',
+    'depth_sensor': 'softarm calibrate depth',
 }
 """Every kind of calibration, and the command that makes it."""
 
@@ -117,14 +118,14 @@ class Calibration(Generic[V]):
 
 
 def load_calibration(
-    rig: Rig, values: type[V], robot: Robot, path: Path | None = None
+    rig: Rig, values: type[V], robot: Robot | None, path: Path | None = None
 ) -> Calibration[V]:
     """Load a calibration of a rig.
 
     Args:
         rig: The rig.
         values: Which kind.
-        robot: The robot that is used.
+        robot: The robot that is used; None suffices for a kind that holds for any robot.
         path: Another file than the rig's own.
 
     Raises:
@@ -134,7 +135,11 @@ def load_calibration(
     """
     path = path or rig.calibration_file(values.kind)
     header, content = _read(path, rig, values.kind, values.version)
-    if not values.for_any_robot and header.robot_fingerprint != robot.kinematic_fingerprint:
+    if values.for_any_robot:
+        return Calibration(header, _parsed(values, content, path, rig, values.kind, 'values.'))
+    if robot is None:
+        raise TypeError(f'a calibration {values.kind} is for one robot: give it')
+    if header.robot_fingerprint != robot.kinematic_fingerprint:
         raise OtherRobotError(
             f'{path}: made for another robot, {header.robot} {header.robot_fingerprint}, not for '
             f'{robot.name} {robot.kinematic_fingerprint}: leave it, and make a rig of your own '
