@@ -1,4 +1,8 @@
-"""Pinhole intrinsics of one image, from a pixel to its viewing ray."""
+"""Intrinsics of one image: from pixels to viewing rays and back, through the lens.
+
+Whoever turns pixels into rays, or rays into pixels, does it here, so that the lens counts
+everywhere.
+"""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -9,8 +13,10 @@ import numpy as np
 
 from soft_arm_vision.errors import VisionError
 
-POLISHING_STEPS, POLISHED_PX = 30, 1e-6
-ROOM_PX = 0.1  # that may be left at a corner
+# When the iteration that undoes the distortion of a pixel ends (its kind, steps, error [px]).
+UNDISTORTED = cv2.TERM_CRITERIA_COUNT + cv2.TERM_CRITERIA_EPS, 60, 1e-9
+MARGIN_PX = 0.1  # error that may be left where it is checked
+CHECKED = 9  # rows and columns of pixels over the image whose distortion must be undone
 DISTORTIONS = 0, 4, 5, 8, 12, 14  # numbers of coefficients that OpenCV knows
 # The empty name is that of cameras that have not been calibrated for distortion.
 MODELS = ('plumb_bob', 'rational_polynomial', '')
@@ -18,16 +24,17 @@ MODELS = ('plumb_bob', 'rational_polynomial', '')
 
 @dataclass(frozen=True)
 class Intrinsics:
-    """Pinhole camera with OpenCV's plumb-bob distortion; pixel centres are at whole numbers.
+    """Pinhole camera with OpenCV's distortion; pixel centres are at whole numbers.
 
     Attributes:
         width, height: Image size [px].
         fx, fy, cx, cy: Focal lengths and principal point [px].
-        distortion: k1, k2, p1, p2, k3; empty or zeros when the image is rectified.
+        distortion: k1, k2, p1, p2[, k3[, k4, k5, k6 of the rational model[, ...]]] in OpenCV's
+            order; empty or zeros when the image is rectified.
 
     Raises:
         VisionError: If the numbers are none of a camera's, or its distortion cannot be undone in
-            the whole picture.
+            the whole image.
     """
 
     width: int
@@ -61,15 +68,16 @@ class Intrinsics:
                 'calibrate with plumb_bob'
             )
         if any(self.distortion):
-            corners = np.array(
-                [(u, v) for u in (0, self.width - 1) for v in (0, self.height - 1)], float
+            grid = np.meshgrid(
+                np.linspace(0, self.width - 1, CHECKED), np.linspace(0, self.height - 1, CHECKED)
             )
-            rays = self.rays(corners)
+            checked = np.column_stack([axis.ravel() for axis in grid])
+            rays = self.rays(checked)
             if not (
-                np.isfinite(rays).all() and np.abs(self.pixels(rays) - corners).max() < ROOM_PX
+                np.isfinite(rays).all() and np.abs(self.pixels(rays) - checked).max() < MARGIN_PX
             ):
                 raise VisionError(
-                    f'distortion {lens} cannot be undone in the corners of the picture: '
+                    f'distortion {lens} cannot be undone in the whole image: '
                     'calibrate the camera again'
                 )
 
@@ -85,7 +93,7 @@ class Intrinsics:
                 f'lens model {info.distortion_model[:40]!r}: only '
                 f'{" and ".join(MODELS[:2])} are known; rectify the images'
             )
-        return cls(
+        return _of_numbers(
             info.width,
             info.height,
             info.k[0],
@@ -95,6 +103,11 @@ class Intrinsics:
             tuple(map(float, info.d)),
         )
 
+    @property
+    def focal_px(self) -> float:
+        """Mean focal length: pixels of the image per unit of a normalised coordinate."""
+        return float(np.sqrt(self.fx * self.fy))
+
     def ray_grid(self) -> np.ndarray:
         """Return the normalised coordinates of every pixel, (height, width, 2), float32; cached."""
         return _ray_grid(self)
@@ -102,18 +115,14 @@ class Intrinsics:
     def rays(self, pixels: np.ndarray) -> np.ndarray:
         """Normalised coordinates (x/z, y/z) of pixels (u, v), shape (n, 2)."""
         pixels = np.asarray(pixels, float)
-        if any(self.distortion):
-            rays = cv2.undistortPoints(
-                pixels.reshape(-1, 1, 2), self._matrix, np.asarray(self.distortion)
+        if any(self.distortion) and len(pixels):
+            pixels = cv2.undistortImagePoints(
+                pixels.reshape(-1, 1, 2),
+                self._matrix,
+                np.asarray(self.distortion),
+                None,
+                UNDISTORTED,
             ).reshape(-1, 2)
-            for _ in range(
-                POLISHING_STEPS
-            ):  # OpenCV takes five steps, which leaves 0.1 px at the corners of a wide lens
-                missing = pixels - self.pixels(rays)
-                if np.abs(missing).max(initial=0.0) < POLISHED_PX:
-                    break
-                rays = rays + missing / (self.fx, self.fy)
-            return rays
         return (pixels - (self.cx, self.cy)) / (self.fx, self.fy)
 
     def pixels(self, rays: np.ndarray) -> np.ndarray:
@@ -129,6 +138,9 @@ class Intrinsics:
     @property
     def _matrix(self) -> np.ndarray:
         return np.array([[self.fx, 0, self.cx], [0, self.fy, self.cy], [0, 0, 1.0]])
+
+
+_of_numbers = lru_cache(maxsize=8)(Intrinsics)  # every image brings the same numbers again
 
 
 @lru_cache(maxsize=4)
