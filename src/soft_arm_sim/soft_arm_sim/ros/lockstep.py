@@ -16,9 +16,9 @@ from rosgraph_msgs.msg import Clock as ClockMessage
 
 from soft_arm_msgs.msg import TickAnswer
 from soft_arm_node_kit import qos
+from soft_arm_node_kit.awaited_answers import AwaitedAnswers
 from soft_arm_node_kit.graph import OnlyPublisher
 from soft_arm_node_kit.ticker import ANSWERS_TOPIC
-from soft_arm_node_kit.awaited_answers import AwaitedAnswers
 
 LOOK_S = 0.25  # of the wall clock, between two looks at who is missing
 _LONGEST_DEBT_S = 0.1  # a longer delay is not caught up

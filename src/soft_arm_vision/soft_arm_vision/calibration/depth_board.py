@@ -1,0 +1,261 @@
+"""Measure a depth camera on frames of a flat board of known size at several distances.
+
+The colour image tells where the board is (`board.find_board`); what its depth differs by is the
+camera's error. Within a frame, the scatter about a plane is noise; what frames differ by is offset
+and scale; beside the board's edges is what the camera does at an edge.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import lsq_linear, nnls
+
+from soft_arm_description.depth_sensor import DepthSensor
+from soft_arm_vision.calibration.board import Board, find_board
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.intrinsics import Intrinsics
+
+MIN_VIEWS = 8
+MIN_SPREAD = 1.5  # farthest over nearest board
+MARGIN_PX = 12.0  # from an edge, where depth is that of the board alone
+MIN_PIXELS = 2000  # of such depth in one frame
+CUT_SIGMAS = 5.0  # farther off is no noise, but a hole or a thing before the board
+EDGE_BIN_PX = 0.5
+WHOLE = 0.95  # share of the depth far from an edge from which on depth is whole
+COARSE = 1.5  # mean step over the least from which on steps are the disparity's
+MIN_BEHIND_M = 0.05  # what lies behind an edge must be this much farther
+UNCORRELATED = 0.03
+MAX_LAG_PX = 40
+BOARD_SD_M = 0.2e-3  # of the size that is measured with a ruler
+LEAST_NOISE_M_PER_M2 = 1e-5
+
+
+@dataclass(frozen=True)
+class BoardView:
+    """What one frame of the board tells.
+
+    Attributes:
+        depth_m: True depth of the middle of the board's depth.
+        slope_m_per_px: By how much the true depth changes there from pixel to pixel.
+        offset_m: Mean of measured less true depth there.
+        variance_m2: Of the noise about a plane.
+        related_px2: Sum of the correlations of a pixel's noise with that of all others.
+        step_m, least_step_m: Between the depths that occur, mean and least.
+        edge_sd_px: See `Board`.
+        edge_width_px, fattening_px: See `DepthSensor`; NaN where nothing is behind the edges.
+    """
+
+    depth_m: float
+    slope_m_per_px: float
+    offset_m: float
+    variance_m2: float
+    related_px2: float
+    step_m: float
+    least_step_m: float
+    edge_sd_px: float
+    edge_width_px: float
+    fattening_px: float
+
+
+def view_board(
+    colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics, size_m: tuple[float, float]
+) -> BoardView | None:
+    """Measure one frame; return None where the board or its depth is not in view.
+
+    Args:
+        colour: RGB, shape (h, w, 3), uint8.
+        depth_m: Aligned depth, 0 where there is none, shape (h, w).
+        intrinsics: Of both images.
+        size_m: Longer and shorter side of the board.
+
+    Raises:
+        VisionError: If the edges of the board are not straight.
+    """
+    board = find_board(colour, intrinsics, size_m)
+    if board is None:
+        return None
+    rays = intrinsics.ray_grid().astype(float)
+    inside_px = board.inside(rays) * intrinsics.fx
+    true_m = board.depth_m(rays)
+    error_m = depth_m - true_m
+    within = (inside_px > MARGIN_PX) & (depth_m > 0)
+    if within.sum() < MIN_PIXELS:
+        return None
+    v, u = np.nonzero(within)
+    columns = np.column_stack([np.ones(len(u)), u - u.mean(), v - v.mean()])
+    error, kept = error_m[within], np.ones(len(u), bool)
+    for _ in range(3):
+        plane = np.linalg.lstsq(columns[kept], error[kept], rcond=None)[0]
+        rest = error - columns @ plane
+        kept = np.abs(rest) < CUT_SIGMAS * max(1.4826 * float(np.median(np.abs(rest))), 1e-5)
+    middle_m = float(true_m[within][kept].mean())
+    step_m, least_step_m = _steps(depth_m[within][kept])
+    rounding_m2 = step_m**2 / 12
+    picture = np.zeros(depth_m.shape)
+    picture[v[kept], u[kept]] = rest[kept]
+    used = np.zeros(depth_m.shape)
+    used[v[kept], u[kept]] = 1.0
+    variance_m2, related_px2 = _noise(picture, used, rounding_m2)
+    tolerance_m = CUT_SIGMAS * np.sqrt(variance_m2 + rounding_m2)
+    on_board = np.abs(error_m - (columns @ plane).mean()) < tolerance_m
+    width_px, fattening_px = _edges(board, inside_px, on_board & (depth_m > 0), depth_m, true_m)
+    return BoardView(
+        middle_m,
+        board.slope_m_per_px(middle_m, intrinsics),
+        float(rest[kept].mean() + (columns @ plane)[kept].mean()),
+        variance_m2,
+        related_px2,
+        step_m,
+        least_step_m,
+        board.edge_sd_px,
+        width_px,
+        fattening_px,
+    )
+
+
+def fit_sensor(
+    views: Sequence[BoardView],
+    focal_length_px: float,
+    range_m: tuple[float, float],
+    size_m: tuple[float, float],
+) -> tuple[DepthSensor, float, float]:
+    """Fit the model of a depth camera to views of the board.
+
+    Returns:
+        The model, the scale error of the depth, and the root mean square of what is left of the
+        offsets [m].
+
+    Raises:
+        VisionError: If the views are too few or at too similar distances.
+    """
+    if len(views) < MIN_VIEWS:
+        raise VisionError(
+            f'the board was found in {len(views)} frames, at least {MIN_VIEWS} are needed: show it '
+            'whole, lighter or darker than what is behind it'
+        )
+    z = np.array([view.depth_m for view in views])
+    offset = np.array([view.offset_m for view in views])
+    variance = np.array([view.variance_m2 for view in views])
+    if z.max() < MIN_SPREAD * z.min():
+        raise VisionError(
+            f'the board was seen from {z.min():.2f} to {z.max():.2f} m: show it from one distance '
+            f'to at least {MIN_SPREAD} times that'
+        )
+    slope = np.array([view.slope_m_per_px for view in views])
+    # Errors of the board's pose grow with the distance. Alignment to colour cannot keep a farther
+    # depth than the nearest.
+    columns = np.column_stack([np.ones(len(z)), z, -slope])
+    relative = columns / z[:, None]
+    bounds = (-np.inf, -np.inf, 0.0), np.inf
+    solution = lsq_linear(relative, offset / z, bounds).x
+    left_m = offset - columns @ solution
+    spread = float(np.sqrt(np.square(left_m / z).sum() / (len(z) - 3)))
+    covariance = spread**2 * np.linalg.inv(relative.T @ relative)
+    bias_m, scale, nearest_px = map(float, solution)
+    left_rms_m = float(np.sqrt(np.mean(np.square(left_m))))
+    # Relative errors: the variance spans decades.
+    (floor_m2, growth), _ = nnls(np.column_stack([1 / variance, z**4 / variance]), np.ones(len(z)))
+    quantum_m, disparity = _quanta(views)
+    related_px2 = float(np.median([v.related_px2 for v in views]))
+    edges = np.array([(v.edge_width_px, v.fattening_px) for v in views])
+    seen = edges[np.isfinite(edges).all(axis=1)]
+    if not len(seen):
+        raise VisionError(
+            f'nothing is seen behind the edges of the board: hold it at least {MIN_BEHIND_M} m '
+            'before the background'
+        )
+    width_px, fattening_px = np.median(seen, axis=0)
+    sensor = DepthSensor(
+        focal_length_px=_rounded(focal_length_px),
+        range_m=range_m,
+        noise_m_per_m2=_rounded(max(float(np.sqrt(growth)), LEAST_NOISE_M_PER_M2)),
+        noise_floor_m=_rounded(np.sqrt(floor_m2)),
+        correlation_px=_rounded(np.sqrt(related_px2 / (4 * np.pi))),
+        quantum_m=_rounded(quantum_m),
+        disparity_quantum_m_per_m2=_rounded(disparity),
+        bias_m=_rounded(bias_m),
+        bias_sd_m=_rounded(np.hypot(np.sqrt(covariance[0, 0]), left_rms_m)),
+        nearest_px=_rounded(nearest_px),
+        scale_sd=_rounded(np.hypot(np.sqrt(covariance[1, 1]), BOARD_SD_M / size_m[1])),
+        edge_width_px=_rounded(width_px),
+        fattening_px=_rounded(fattening_px),
+        edge_sd_px=_rounded(np.sqrt(np.mean(np.square([v.edge_sd_px for v in views])))),
+    )
+    return sensor, scale, left_rms_m
+
+
+def _steps(depth_m: np.ndarray) -> tuple[float, float]:
+    """Return the mean and the least step between the depths that occur [m]."""
+    low, high = np.percentile(depth_m, (2.0, 98.0))
+    steps = np.diff(np.unique(np.round(depth_m[(depth_m >= low) & (depth_m <= high)], 6)))
+    return (float(steps.mean()), float(steps.min())) if len(steps) else (0.0, 0.0)
+
+
+def _quanta(views: Sequence[BoardView]) -> tuple[float, float]:
+    """Return the step of the depth image [m], and that of the disparity over depth squared."""
+    finest_m = min(view.least_step_m for view in views)
+    ordered = sorted(views, key=lambda view: view.depth_m)
+    far = ordered[-max(len(views) // 3, 1) :]
+    if np.median([view.step_m for view in far]) < COARSE * finest_m:
+        return finest_m, 0.0
+    disparity = float(np.median([view.step_m / view.depth_m**2 for view in far]))
+    # Where depth itself is not rounded, the least step is one of disparity as well.
+    rounded = finest_m * COARSE < disparity * ordered[0].depth_m ** 2
+    return finest_m if rounded else 0.0, disparity
+
+
+def _noise(picture: np.ndarray, used: np.ndarray, rounding_m2: float) -> tuple[float, float]:
+    """Return the variance of the correlated noise, and the sum of a pixel's correlations [px^2].
+
+    Args:
+        picture: Noise [m], 0 where it is unknown, shape (h, w).
+        used: 1 where it is known, else 0, shape (h, w).
+        rounding_m2: Variance of the part that is independent from pixel to pixel.
+    """
+    rows, columns = np.flatnonzero(used.any(axis=1)), np.flatnonzero(used.any(axis=0))
+    window = slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
+    shape = [n + MAX_LAG_PX for n in used[window].shape]
+    sums, pairs = (
+        np.fft.irfft2(np.abs(np.fft.rfft2(p[window], shape)) ** 2, shape) for p in (picture, used)
+    )
+    lag = np.arange(-MAX_LAG_PX + 1, MAX_LAG_PX)
+    block = np.ix_(lag, lag)
+    covariance = sums[block] / np.maximum(pairs[block], 1.0)
+    apart_px = np.hypot(lag[:, None], lag)
+    centre = MAX_LAG_PX - 1
+    variance_m2 = max(float(covariance[centre, centre]) - rounding_m2, 1e-12)
+    covariance[centre, centre] = variance_m2
+    ring = np.rint(apart_px).astype(int)
+    profile = np.bincount(ring.ravel(), covariance.ravel()) / np.bincount(ring.ravel())
+    low = np.flatnonzero(profile[:MAX_LAG_PX] < UNCORRELATED * variance_m2)
+    reach = low[0] if len(low) else MAX_LAG_PX
+    return variance_m2, float(max(covariance[ring < reach].sum() / variance_m2, 1.0))
+
+
+def _edges(
+    board: Board,
+    inside_px: np.ndarray,
+    on_board: np.ndarray,
+    depth_m: np.ndarray,
+    true_m: np.ndarray,
+) -> tuple[float, float]:
+    """Return how wide the border is in which depth is not the board's, and how far that reaches."""
+    near = np.abs(inside_px) < MARGIN_PX
+    behind = near & (inside_px < -0.5 * MARGIN_PX) & (depth_m > 0)
+    if behind.sum() < 100 or np.median(depth_m[behind] - true_m[behind]) < MIN_BEHIND_M:
+        return np.nan, np.nan
+    bins = np.floor((inside_px[near] + MARGIN_PX) / EDGE_BIN_PX).astype(int)
+    count = np.bincount(bins)
+    share = np.bincount(bins, on_board[near]) / np.maximum(count, 1)
+    outside = int(MARGIN_PX / EDGE_BIN_PX)
+    whole = share[-4:].mean()
+    not_whole = np.flatnonzero(share[outside:] < WHOLE * whole)
+    width_px = EDGE_BIN_PX * (not_whole[-1] + 1) if len(not_whole) else 0.0
+    by_chance = share[:4].mean()
+    fattening_px = EDGE_BIN_PX * np.maximum(share[:outside] - by_chance, 0.0).sum() / whole
+    return float(width_px), float(fattening_px)
+
+
+def _rounded(value: float) -> float:
+    return float(f'{value:.4g}')
