@@ -32,6 +32,7 @@ COMMANDS = {
     'pressure_length': 'softarm calibrate curve --data lengths.csv',
     'pressure_bend': 'softarm calibrate finger --live',
     'extrinsics': 'softarm calibrate extrinsics',
+    'camera_correction': 'softarm calibrate camera-check --apply',
     'dynamics': 'softarm calibrate dynamics',
     'ring_noise': 'softarm calibrate ring-noise',
     'no_load_reference': 'softarm calibrate grasp',

@@ -3,10 +3,9 @@
 import numpy as np
 from rclpy.node import Node
 from rclpy.time import Time
-from scipy.spatial.transform import Rotation
 from tf2_ros import Buffer, StaticTransformBroadcaster, TransformListener
 
-from soft_arm_vision.ros.conversions import transform_message
+from soft_arm_vision.ros.conversions import matrix_of, transform_message
 
 
 class CameraFrame:
@@ -35,11 +34,7 @@ class CameraFrame:
         if not self._buffer.can_transform(self._root, self._camera, Time()):
             return
         found = self._buffer.lookup_transform(self._root, self._camera, Time()).transform
-        T_root_camera = np.eye(4)
-        T_root_camera[:3, :3] = Rotation.from_quat(
-            [getattr(found.rotation, i) for i in 'xyzw']
-        ).as_matrix()
-        T_root_camera[:3, 3] = [getattr(found.translation, i) for i in 'xyz']
+        T_root_camera = matrix_of(found)
         T_base_root = self._T_base_camera @ np.linalg.inv(T_root_camera)
         self._broadcaster.sendTransform(
             transform_message(

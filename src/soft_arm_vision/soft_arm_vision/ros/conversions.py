@@ -55,6 +55,14 @@ def transform_message(stamp, parent: str, child: str, T: np.ndarray) -> Transfor
     return message
 
 
+def matrix_of(transform: Transform) -> np.ndarray:
+    """Return the 4x4 pose of a geometry_msgs/Transform."""
+    T = np.eye(4)
+    T[:3, :3] = Rotation.from_quat([getattr(transform.rotation, i) for i in 'xyzw']).as_matrix()
+    T[:3, 3] = [getattr(transform.translation, i) for i in 'xyz']
+    return T
+
+
 def _set(target, values: np.ndarray) -> None:
     for name, value in zip('xyzw', values, strict=False):
         setattr(target, name, float(value))

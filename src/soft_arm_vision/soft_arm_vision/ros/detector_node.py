@@ -10,6 +10,7 @@ from soft_arm_node_kit import diagnostics, qos
 from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.ticker import Answers
 from soft_arm_vision.errors import VisionError
+from soft_arm_vision.ros.camera_input import ALIGNED
 from soft_arm_vision.ros.newest_pair import NewestPair
 
 SAY_EVERY_S = 5.0
@@ -20,7 +21,7 @@ COMPILING_S = 2.0  # time at work on one pair: it is the first one, and numba co
 class DetectorNode(Node):
     """Stores the newest pair of images; a thread of its own detects something in it.
 
-    In: `color/camera_info`, `color/image_raw`, `aligned_depth_to_color/image_raw`. Out:
+    In: `color/camera_info`, `color/image_raw`, and depth of the same instants. Out:
     `~/debug/overlay`, and /diagnostics. With `use_sim_time` no pair is dropped, and each is
     answered on /clock_answers with its stamp when the work on it is done.
 
@@ -43,6 +44,7 @@ class DetectorNode(Node):
         what: str,
         stale_s: float,
         robot: str,
+        depth_topic: str = ALIGNED,
     ) -> None:
         """Subscribe to the camera, as the last step of construction.
 
@@ -52,6 +54,7 @@ class DetectorNode(Node):
             what: What is detected, such as 'ring'.
             stale_s: Age of the newest detection that is an error [s].
             robot: Hardware id in /diagnostics.
+            depth_topic: Topic of the depth images.
         """
         self._what, self._stale_s = what, stale_s
         if self.get_parameter('use_sim_time').value:
@@ -67,9 +70,7 @@ class DetectorNode(Node):
         self._reporter = diagnostics.Reporter(self, robot, self.status)
         self.create_subscription(CameraInfo, 'color/camera_info', on_info, qos.SENSOR)
         self.create_subscription(Image, 'color/image_raw', self._pair.put_colour, qos.SENSOR)
-        self.create_subscription(
-            Image, 'aligned_depth_to_color/image_raw', self._pair.put_depth, qos.SENSOR
-        )
+        self.create_subscription(Image, depth_topic, self._pair.put_depth, qos.SENSOR)
 
     def destroy_node(self):
         """Stop the thread, then the node."""

@@ -13,15 +13,15 @@ from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
 from soft_arm_vision.calibration import extrinsics
+from soft_arm_vision.calibration.camera_correction import correction_of
 from soft_arm_vision.calibration.camera_watch import CameraWatch
-from soft_arm_vision.clouds.cloud import check_images
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.arc_prior import expected_axis
 from soft_arm_vision.ring.detector import RingDetector, draw_overlay
 from soft_arm_vision.ring.pose_in_base import pose_in_base
 from soft_arm_vision.ros import conversions
 from soft_arm_vision.ros.camera_frame import CameraFrame
+from soft_arm_vision.ros.camera_input import CameraInput
 from soft_arm_vision.ros.detector_node import DetectorNode
 from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
 
@@ -39,6 +39,14 @@ class RingDetectorParameters:
     extrinsics_file: str = parameters.parameter('', "another extrinsics file; empty: the rig's")
     segmenter: str = parameters.parameter('yolact', 'how the ring is found: yolact or colour')
     camera_root_frame: str = parameters.parameter('camera_link', "root of the camera's own frames")
+    align_depth: bool = parameters.parameter(
+        False,
+        'whether depth comes unaligned, as depth/image_rect_raw with depth/camera_info and tf, and '
+        'is aligned to colour here',
+    )
+    depth_unit_m: float = parameters.parameter(
+        1e-3, 'unit of 16-bit depth images [m]', minimum=1e-5, maximum=0.01
+    )
     stale_s: float = parameters.parameter(
         0.2, 'age of the newest pose that is an error [s]', minimum=0.05, maximum=10.0
     )
@@ -57,14 +65,20 @@ class RingDetectorNode(DetectorNode):
         self._ring = ring_of(robot)
         self._tip_frame = f'{robot.base.frame_prefix}tip_by_vision'
         path = Path(given.extrinsics_file) if given.extrinsics_file else None
-        self._mounting = extrinsics.load(load_rig(given.rig), robot, path)
+        rig = load_rig(given.rig)
+        self._mounting = extrinsics.load(rig, robot, path)
         self._base_frame = self._mounting.base_frame
-        self._camera_frame = self._mounting.camera_frame
+        self._input = CameraInput(
+            self,
+            self._mounting.camera_frame,
+            given.align_depth,
+            given.depth_unit_m,
+            correction_of(rig, robot),
+        )
         segmenter = make_segmenter(given.segmenter, self._ring)
         self._detector, self._caution = RingDetector(self._ring, segmenter), segmenter.caution
         if self._caution is not None:
             self.get_logger().warning(self._caution)
-        self._intrinsics: Intrinsics | None = None
         self._watch, self._until_update = CameraWatch(), 0
         self._pose = self.create_publisher(PoseWithCovarianceStamped, 'tip_pose', qos.STATE)
         self._tf = TransformBroadcaster(self)
@@ -72,38 +86,31 @@ class RingDetectorNode(DetectorNode):
             self,
             self._mounting.T_base_camera,
             self._base_frame,
-            self._camera_frame,
+            self._mounting.camera_frame,
             given.camera_root_frame,
         )
-        self.start(self._on_info, self._on_pair, 'ring', given.stale_s, given.robot)
+        self.start(
+            self._on_info,
+            self._on_pair,
+            'ring',
+            given.stale_s,
+            given.robot,
+            self._input.depth_topic,
+        )
 
     def _on_info(self, info: CameraInfo) -> None:
         try:
-            self._check_frame(info)
-            self._intrinsics = Intrinsics.of_camera_info(info)
+            self._input.take_info(info)
         except VisionError as error:
-            self._intrinsics = None
             self.refuse(error)
-
-    def _check_frame(self, message: CameraInfo | Image) -> None:
-        frame = message.header.frame_id
-        if frame != self._camera_frame:
-            raise VisionError(
-                f'images are in frame {frame[:60]!r}, the extrinsics in '
-                f'{self._camera_frame!r}: calibrate this camera'
-            )
 
     def _on_pair(self, colour_message: Image, depth_message: Image) -> None:
         """In the worker thread."""
         self.frames.tick()
-        intrinsics = self._intrinsics
-        if intrinsics is None:
+        if self._input.intrinsics is None:
             return
         try:
-            for message in (colour_message, depth_message):
-                self._check_frame(message)
-            colour, depth = conversions.pictures_of(colour_message, depth_message)
-            check_images(colour, depth, intrinsics)
+            colour, depth, intrinsics = self._input.images(colour_message, depth_message)
         except VisionError as error:
             self.refuse(error)
             return

@@ -2,6 +2,7 @@
 
 import dataclasses
 import time
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import numpy as np
@@ -34,7 +35,7 @@ CENTRE, AXIS = np.array([0.03, -0.01, 0.45]), np.array([0.3, 1, 0.1])
 class Graph:
     """The node, a probe that plays the camera, and what it heard."""
 
-    def __init__(self, extrinsics_file):
+    def __init__(self, extrinsics_file, *parameters, depth='aligned_depth_to_color/image_raw'):
         rclpy.init(
             args=[
                 '--ros-args',
@@ -42,6 +43,7 @@ class Graph:
                 '__ns:=/soft_arm',
                 '-p',
                 f'extrinsics_file:={extrinsics_file}',
+                *(word for given in parameters for word in ('-p', given)),
             ]
         )
         self.probe = rclpy.create_node('probe', use_global_arguments=False)
@@ -61,9 +63,7 @@ class Graph:
             CameraInfo, '/soft_arm/color/camera_info', qos.STATE
         )
         self.colour = self.probe.create_publisher(Image, '/soft_arm/color/image_raw', qos.IMAGE)
-        self.depth = self.probe.create_publisher(
-            Image, '/soft_arm/aligned_depth_to_color/image_raw', qos.IMAGE
-        )
+        self.depth = self.probe.create_publisher(Image, f'/soft_arm/{depth}', qos.IMAGE)
         self.bridge, self.sent = CvBridge(), 0
 
     def until(self, condition, each=lambda: None):
@@ -78,7 +78,7 @@ class Graph:
                 each()
             self.executor.spin_once(timeout_sec=0.05)
 
-    def send(self, frame, depth_delay_s=0.0, frame_id=FRAME, depth=None):
+    def send(self, frame, depth_delay_s=0.0, frame_id=FRAME, depth=None, depth_frame=None):
         """Publish one frameset; its stamp [ns]."""
         self.sent += 1
         stamp_ns = self.sent * 100_000_000
@@ -105,6 +105,7 @@ class Graph:
         for message, delay_s in ((info, 0.0), (colour, 0.0), (depth, depth_delay_s)):
             message.header.frame_id = frame_id
             message.header.stamp = Time(nanoseconds=stamp_ns + int(1e9 * delay_s)).to_msg()
+        depth.header.frame_id = depth_frame or frame_id
         self.info.publish(info)
         self.colour.publish(colour)
         self.depth.publish(depth)
@@ -117,8 +118,7 @@ class Graph:
         rclpy.try_shutdown()
 
 
-@pytest.fixture
-def graph(tmp_path):
+def extrinsics_file(folder):
     points = np.random.default_rng(0).uniform(-0.1, 0.1, (20, 3)) + CENTRE
     solved = extrinsics.solve(points, extrinsics.transform(T_BASE_CAMERA, points))
     measured = Measurement(
@@ -126,8 +126,12 @@ def graph(tmp_path):
     )
     values = extrinsics.values_of(solved, 'soft_arm_base_link', FRAME)
     robot = load_robot('two_module_arm')
-    save_calibration(load_rig('virtual'), values, robot, measured, tmp_path / 'e.yaml')
-    graph = Graph(tmp_path / 'e.yaml')
+    return save_calibration(load_rig('virtual'), values, robot, measured, folder / 'e.yaml')
+
+
+@contextmanager
+def running(*arguments, **options):
+    graph = Graph(*arguments, **options)
     try:
         graph.until(
             lambda: all(
@@ -137,6 +141,12 @@ def graph(tmp_path):
         yield graph
     finally:
         graph.close()
+
+
+@pytest.fixture
+def graph(tmp_path):
+    with running(extrinsics_file(tmp_path)) as graph:
+        yield graph
 
 
 def test_pose_is_in_the_base_frame_with_the_images_stamp(graph, render_ring):
@@ -162,6 +172,44 @@ def test_pose_is_in_the_base_frame_with_the_images_stamp(graph, render_ring):
         'soft_arm_tip_by_vision',
     )
     np.testing.assert_allclose(transform.transform.translation.x, position.x)
+
+
+def test_depth_from_its_own_camera_is_aligned_here(tmp_path, render_ring):
+    beside_m = np.array([0.015, 0.002, -0.001])  # the depth camera in the colour camera's frame
+    frame, seen_beside = render_ring(CENTRE, AXIS), render_ring(CENTRE - beside_m, AXIS)
+    # A tenth of a millimetre per step, as cameras for short distances have.
+    depth = np.rint(seen_beside.depth.astype(float) * 10).astype(np.uint16)
+    with running(
+        extrinsics_file(tmp_path),
+        'align_depth:=true',
+        'depth_unit_m:=1.0e-4',
+        depth='depth/image_rect_raw',
+    ) as graph:
+        depth_info = graph.probe.create_publisher(
+            CameraInfo, '/soft_arm/depth/camera_info', qos.STATE
+        )
+
+        def send():
+            k = frame.intrinsics
+            matrix = [k.fx, 0.0, k.cx, 0.0, k.fy, k.cy, 0.0, 0.0, 1.0]
+            depth_info.publish(CameraInfo(width=k.width, height=k.height, k=matrix))
+            graph.send(frame, depth=depth, depth_frame='camera_depth_optical_frame')
+
+        graph.until(
+            lambda: graph.status and 'no transform from' in graph.status[-1].message, each=send
+        )
+        assert not graph.poses
+        beside = TransformStamped(child_frame_id='camera_depth_optical_frame')
+        beside.header.frame_id = FRAME
+        beside.transform.translation.x, beside.transform.translation.y = beside_m[:2]
+        beside.transform.translation.z = beside_m[2]
+        beside.transform.rotation.w = 1.0
+        broadcaster = StaticTransformBroadcaster(graph.probe)
+        broadcaster.sendTransform(beside)
+        graph.until(lambda: graph.poses, each=send)
+        position = graph.poses[-1].pose.pose.position
+    truth = T_BASE_CAMERA[:3, :3] @ frame.centre + T_BASE_CAMERA[:3, 3]
+    np.testing.assert_allclose([position.x, position.y, position.z], truth, atol=1.5e-3)
 
 
 def test_lost_ring_stops_the_pose_says_why_and_comes_back(graph, render_ring):
