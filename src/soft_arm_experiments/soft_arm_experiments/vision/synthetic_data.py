@@ -36,6 +36,7 @@ def ring_samples(
     scale: float,
     ringless_share: float,
     first: int = 0,
+    camera: str = 'virtual',
 ) -> Iterator[coco.Sample]:
     """Yield the frames `first` .. `first + count` of a data set.
 
@@ -47,12 +48,13 @@ def ring_samples(
         scale: Size of the picture relative to the camera's.
         ringless_share: Share of the frames that show no ring.
         first: Number of the first frame.
+        camera: 'virtual' or 'stereo', see `scaled_camera`.
 
     Raises:
         VisionError: If the robot cannot be simulated.
     """
     try:
-        scenes = RandomScenes(load_robot(robot_name), domain, seed, scaled_camera(scale))
+        scenes = RandomScenes(load_robot(robot_name), domain, seed, scaled_camera(scale, camera))
     except PhysicsError as error:
         raise VisionError(str(error)) from error
     try:

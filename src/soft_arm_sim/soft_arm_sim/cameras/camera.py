@@ -10,6 +10,7 @@ from soft_arm_sim.cameras.depth_noise import DepthNoise
 from soft_arm_sim.cameras.offscreen import Offscreen
 from soft_arm_sim.cameras.parameters import CalibrationJig, CameraParameters
 from soft_arm_sim.cameras.scene import ARM_GROUP, RING_GROUP, bellows_of, build_scene
+from soft_arm_sim.cameras.stereo import StereoDepth
 from soft_arm_sim.errors import SimulationError
 
 ON_THE_ARM = -1
@@ -70,6 +71,9 @@ class VirtualCamera:
         self._cells = [_Cells(self._model, f'{robot.name}/{s.name}', s) for s in bellows_of(robot)]
         self._random = np.random.default_rng([seed, 2])
         self._noise = DepthNoise(parameters.noise, (image.height_px, image.width_px), seed)
+        self._stereo = None
+        if parameters.stereo is not None:
+            self._stereo = StereoDepth(self._model, parameters, self._option, seed)
         self.place_ring(ON_THE_ARM)
 
     def place_ring(self, peg: int) -> None:
@@ -110,7 +114,7 @@ class VirtualCamera:
     def capture(self, qpos: np.ndarray) -> Frame:
         """Render one frame of the arm with the joint positions of `SimulatedRobot`."""
         rgb, depth_m = self._render(qpos)
-        return Frame(self._noise.colour(rgb), self._noise.depth(depth_m))
+        return Frame(self._noise.colour(rgb), self.sense_depth(depth_m))
 
     def capture_truth(self, qpos: np.ndarray) -> TrueFrame:
         """Render the same frame without noise, with the ring's mask."""
@@ -131,7 +135,14 @@ class VirtualCamera:
         return self.geom_image()
 
     def sense_depth(self, depth_m: np.ndarray) -> np.ndarray:
-        """Return the sensor's output for exact depth, in quanta; see `DepthNoise.depth`."""
+        """Return the sensor's output in quanta, (h, w) uint16, 0 = none.
+
+        Args:
+            depth_m: Exact depth, see `DepthNoise.depth`; a stereo camera looks at the scene of the
+                last capture itself.
+        """
+        if self._stereo is not None:
+            return self._stereo.depth(self._data)
         return self._noise.depth(depth_m)
 
     def move_jig(self, position_m: np.ndarray, q_wxyz: np.ndarray) -> None:
@@ -141,6 +152,8 @@ class VirtualCamera:
     def close(self) -> None:
         """Free the OpenGL context."""
         self._view.close()
+        if self._stereo is not None:
+            self._stereo.close()
 
     def _render(self, qpos: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         data, model = self._data, self._model

@@ -7,6 +7,7 @@ from scipy.spatial.transform import Rotation
 from soft_arm_sim.errors import SimulationError
 
 MAX_GEOMS = 1000
+INFRARED = 'infrared'  # name of the camera of a stereo pair; it is moved for each view
 NEAR_M, FAR_M = 0.05, 3.0  # nothing nearer or farther is drawn
 PIXEL_M = 1e-6  # of the sensor; any size does
 
@@ -17,25 +18,28 @@ def add_camera(
     width_px: int,
     height_px: int,
     camera_matrix: np.ndarray,
+    name: str = 'colour',
 ) -> None:
-    """Add a pinhole camera named `colour` and the settings for rendering with it.
+    """Add a pinhole camera and the settings for rendering with it.
 
     Args:
         spec: The scene, in the base frame.
         T_base_optical: Pose of the optical frame (z forward, x right, y down), shape (4, 4).
         width_px, height_px: Size of the picture.
         camera_matrix: Intrinsics [px], shape (3, 3); pixel centres have whole coordinates.
+        name: Name of the camera.
     """
     spec.stat.extent = 1.0  # the unit of znear and zfar [m]
     visual = spec.visual
     visual.map.znear, visual.map.zfar = NEAR_M, FAR_M
-    visual.global_.offwidth, visual.global_.offheight = width_px, height_px
+    visual.global_.offwidth = max(width_px, visual.global_.offwidth)
+    visual.global_.offheight = max(height_px, visual.global_.offheight)
     # each costs more than all the rest of the frame
     visual.quality.offsamples, visual.quality.shadowsize = 0, 0
     light = visual.headlight
     light.ambient, light.diffuse, light.specular = [0.45] * 3, [0.0] * 3, [0.0] * 3
     camera = spec.worldbody.add_camera(
-        name='colour', pos=T_base_optical[:3, 3], quat=camera_quaternion(T_base_optical[:3, :3])
+        name=name, pos=T_base_optical[:3, 3], quat=camera_quaternion(T_base_optical[:3, :3])
     )
     camera.resolution = [width_px, height_px]
     camera.sensor_size = [width_px * PIXEL_M, height_px * PIXEL_M]

@@ -17,6 +17,7 @@ from soft_arm_physics.parameter_file import (
 )
 
 CONFIG = Path(__file__).parents[1] / 'config'
+OVERSAMPLING = 2  # rendered pixels per pixel of a stereo camera's imager, along each axis
 
 
 class Image(Strict):
@@ -87,12 +88,66 @@ class Noise(Strict):
     colour_sigma: NotNegative
 
 
+class Stereo(Strict):
+    """A stereo pair with a projector of dots, parallel to the colour camera's axes.
+
+    Attributes:
+        width_px, height_px: Size of both infrared images.
+        focal_px, cx_px, cy_px: Intrinsics of both; pixel centres have whole coordinates.
+        position_m: The left imager in the optical frame of the colour camera.
+        baseline_m, projector_m: Right imager and projector, to the right of the left one.
+        dots, dot_sigma_px: Number of dots in the field of view, and the size of their images.
+        ambient, laser: Brightness of a white surface without a dot, and that of a dot 0.5 m away.
+        mean_grey, image_sigma: Exposure: mean of the left image, and noise of both, of 255.
+        disparities: Number of disparities that are searched, a multiple of 16.
+        block_px: Side of the blocks that are compared, odd.
+        uniqueness_percent: How much better the best match is than the second.
+        speckle_px: Smaller patches of one depth are removed.
+    """
+
+    width_px: Annotated[int, Field(ge=64, le=1280)]
+    height_px: Annotated[int, Field(ge=64, le=800)]
+    focal_px: Positive
+    cx_px: Positive
+    cy_px: Positive
+    position_m: Vector3
+    baseline_m: Positive
+    projector_m: float
+    dots: Annotated[int, Field(ge=1)]
+    dot_sigma_px: Positive
+    ambient: NotNegative
+    laser: NotNegative
+    mean_grey: Annotated[float, Field(gt=0, lt=255)]
+    image_sigma: NotNegative
+    disparities: Annotated[int, Field(ge=16, le=256, multiple_of=16)]
+    block_px: Annotated[int, Field(ge=3, le=21)]
+    uniqueness_percent: Annotated[int, Field(ge=0, le=50)]
+    speckle_px: Annotated[int, Field(ge=0)]
+
+    @property
+    def render_size_px(self) -> tuple[int, int]:
+        """Width and height of a view as it is rendered."""
+        return OVERSAMPLING * self.width_px, OVERSAMPLING * self.height_px
+
+    @property
+    def render_matrix(self) -> np.ndarray:
+        """Intrinsics of a view as it is rendered [px], shape (3, 3)."""
+        focal_px = OVERSAMPLING * self.focal_px
+        cx_px, cy_px = (OVERSAMPLING * (c + 0.5) - 0.5 for c in (self.cx_px, self.cy_px))
+        return np.array([[focal_px, 0.0, cx_px], [0.0, focal_px, cy_px], [0.0, 0.0, 1.0]])
+
+
 class CameraParameters(Strict):
-    """Parameters of a virtual camera."""
+    """Parameters of a virtual camera.
+
+    With `stereo`, depth is matched in infrared images, and of `noise` only the depth's quantum and
+    range and the colour's noise count.
+    """
 
     image: Image
     mounting: Mounting
     noise: Noise
+    stereo: Stereo | None = None
 
 
 class Distortion(Strict):

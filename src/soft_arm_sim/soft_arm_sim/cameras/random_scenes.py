@@ -16,6 +16,7 @@ from soft_arm_description.robot import Robot
 from soft_arm_sim.cameras.camera import HIDDEN_GROUP, ON_THE_ARM, VirtualCamera
 from soft_arm_sim.cameras.offscreen import camera_quaternion
 from soft_arm_sim.cameras.parameters import (
+    CONFIG,
     CameraParameters,
     load_calibration_jig,
     load_camera_parameters,
@@ -89,12 +90,17 @@ class LabelledFrame:
     T_optical_ring: np.ndarray | None
 
 
-def scaled_camera(scale: float) -> CameraParameters:
-    """Return the virtual camera's parameters with an image `scale` times as wide and high.
+def scaled_camera(scale: float, camera: str = 'virtual') -> CameraParameters:
+    """Return a shipped camera's parameters with a colour image `scale` times as wide and high.
 
     The scale error of the depth is set to 0, as if calibrated.
+
+    Args:
+        scale: Size of the colour image, and of the depth aligned to it, relative to the camera's.
+        camera: 'virtual', whose depth is exact depth with noise, or 'stereo', whose depth is
+            matched in rendered infrared images.
     """
-    parameters = load_camera_parameters()
+    parameters = load_camera_parameters(CONFIG / f'{camera}_camera.yaml')
     image = parameters.image
     size = {'width_px': round(image.width_px * scale), 'height_px': round(image.height_px * scale)}
     size |= {name: getattr(image, name) * scale for name in ('fx_px', 'fy_px')}

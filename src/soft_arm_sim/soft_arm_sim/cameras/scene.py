@@ -8,7 +8,7 @@ import numpy as np
 
 from soft_arm_description.robot import BellowsSegment, Ring, Robot
 from soft_arm_physics.model.robot import add_robot
-from soft_arm_sim.cameras.offscreen import add_camera
+from soft_arm_sim.cameras.offscreen import INFRARED, add_camera
 from soft_arm_sim.cameras.parameters import CameraParameters
 from soft_arm_sim.cameras.placement import scale_for
 from soft_arm_sim.errors import SimulationError
@@ -111,6 +111,14 @@ def scene_spec(robot: Robot, parameters: CameraParameters) -> mujoco.MjSpec:
         image.height_px,
         image.camera_matrix,
     )
+    if parameters.stereo is not None:
+        add_camera(
+            spec,
+            parameters.mounting.T_base_optical,
+            *parameters.stereo.render_size_px,
+            parameters.stereo.render_matrix,
+            INFRARED,
+        )
     return spec
 
 
