@@ -17,6 +17,7 @@ LOADERS = {
     'virtual_camera.yaml': load_camera_parameters,
     'calibration_jig.yaml': load_calibration_jig,
     'finger_camera.yaml': load_finger_camera_parameters,
+    'stereo_camera.yaml': load_camera_parameters,
 }
 
 
