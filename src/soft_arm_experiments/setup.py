@@ -59,6 +59,7 @@ setup(
             'vision = soft_arm_experiments.cli.bench_vision:main',
         ],
         'softarm.calibrate': [
+            'depth = soft_arm_experiments.cli.calibrate_depth:main',
             'dynamics = soft_arm_experiments.cli.calibrate_dynamics:main',
             'extrinsics = soft_arm_experiments.cli.calibrate_extrinsics:main',
             'finger = soft_arm_experiments.cli.calibrate_finger:main',

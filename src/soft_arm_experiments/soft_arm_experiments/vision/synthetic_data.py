@@ -16,6 +16,7 @@ from tqdm import tqdm
 from soft_arm_description.robot import load_robot
 from soft_arm_experiments.vision import coco
 from soft_arm_physics.errors import PhysicsError
+from soft_arm_sim.cameras.parameters import CameraParameters
 from soft_arm_sim.cameras.random_scenes import RandomScenes, scaled_camera
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
@@ -74,7 +75,12 @@ def ring_samples(
 
 def synthetic_intrinsics() -> Intrinsics:
     """Return the intrinsics of images rendered at the camera's size."""
-    image = scaled_camera(1.0).image
+    return intrinsics_of(scaled_camera(1.0))
+
+
+def intrinsics_of(parameters: CameraParameters) -> Intrinsics:
+    """Return the intrinsics of a virtual camera's images."""
+    image = parameters.image
     return Intrinsics(
         image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px
     )

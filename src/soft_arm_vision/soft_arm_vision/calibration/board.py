@@ -3,7 +3,7 @@
 Colour alone tells where the board is, so that depth can be compared with it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
@@ -43,6 +43,14 @@ class Board:
     def depth_m(self, rays: np.ndarray) -> np.ndarray:
         """Return the depth [m] of the plane along rays (x/z, y/z), shape (..., 2)."""
         return self.offset_m / (rays @ self.normal[:2] + self.normal[2])
+
+    def with_normal(self, normal: np.ndarray, size_m: tuple[float, float]) -> 'Board':
+        """Return the board in a plane of this normal, as far away as its size says."""
+        points = np.column_stack([self.corners, np.ones(4)])
+        points /= (points @ normal)[:, None]  # in a plane at distance 1
+        sides = np.linalg.norm(points - np.roll(points, -1, axis=0), axis=1)
+        sizes = np.tile(sorted(size_m, reverse=bool(sides[0] + sides[2] > sides[1] + sides[3])), 2)
+        return replace(self, normal=normal, offset_m=float(sizes @ sides / (sides @ sides)))
 
     def slope_m_per_px(self, depth_m: float, intrinsics: Intrinsics) -> float:
         """Return by how much the plane's depth changes in a pixel, where it is this deep [m]."""

@@ -1,15 +1,16 @@
 """Measure a depth camera on frames of a flat board of known size at several distances.
 
-The colour image tells where the board is (`board.find_board`); what its depth differs by is the
-camera's error. Within a frame, the scatter about a plane is noise; what frames differ by is offset
-and scale; beside the board's edges is what the camera does at an edge.
+The colour image tells where the board is and, by its size, how far (`board.find_board`); depth
+tells how it is tilted. What depth differs by from that is the camera's error. Within a frame, the
+scatter about a plane is noise; what frames differ by is offset and scale; beside the board's edges
+is what the camera does at an edge.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import lsq_linear, nnls
+from scipy.optimize import nnls
 
 from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_vision.calibration.board import Board, find_board
@@ -20,8 +21,10 @@ MIN_VIEWS = 8
 MIN_SPREAD = 1.5  # farthest over nearest board
 MARGIN_PX = 12.0  # from an edge, where depth is that of the board alone
 MIN_PIXELS = 2000  # of such depth in one frame
+ROUNDS = 3
 CUT_SIGMAS = 5.0  # farther off is no noise, but a hole or a thing before the board
 EDGE_BIN_PX = 0.5
+SHOWN_SIGMAS = 2.0  # from which on a constant or a share of the slope is believed
 WHOLE = 0.95  # share of the depth far from an edge from which on depth is whole
 COARSE = 1.5  # mean step over the least from which on steps are the disparity's
 MIN_BEHIND_M = 0.05  # what lies behind an edge must be this much farther
@@ -77,17 +80,17 @@ def view_board(
         return None
     rays = intrinsics.ray_grid().astype(float)
     inside_px = board.inside(rays) * intrinsics.fx
-    true_m = board.depth_m(rays)
-    error_m = depth_m - true_m
     within = (inside_px > MARGIN_PX) & (depth_m > 0)
     if within.sum() < MIN_PIXELS:
         return None
+    board = board.with_normal(_normal(rays[within], depth_m[within]), size_m)
+    true_m = board.depth_m(rays)
+    error_m = depth_m - true_m
     v, u = np.nonzero(within)
-    columns = np.column_stack([np.ones(len(u)), u - u.mean(), v - v.mean()])
     error, kept = error_m[within], np.ones(len(u), bool)
-    for _ in range(3):
-        plane = np.linalg.lstsq(columns[kept], error[kept], rcond=None)[0]
-        rest = error - columns @ plane
+    for _ in range(ROUNDS):
+        offset_m = float(error[kept].mean())
+        rest = error - offset_m
         kept = np.abs(rest) < CUT_SIGMAS * max(1.4826 * float(np.median(np.abs(rest))), 1e-5)
     middle_m = float(true_m[within][kept].mean())
     step_m, least_step_m = _steps(depth_m[within][kept])
@@ -98,12 +101,12 @@ def view_board(
     used[v[kept], u[kept]] = 1.0
     variance_m2, related_px2 = _noise(picture, used, rounding_m2)
     tolerance_m = CUT_SIGMAS * np.sqrt(variance_m2 + rounding_m2)
-    on_board = np.abs(error_m - (columns @ plane).mean()) < tolerance_m
+    on_board = np.abs(error_m - offset_m) < tolerance_m
     width_px, fattening_px = _edges(board, inside_px, on_board & (depth_m > 0), depth_m, true_m)
     return BoardView(
         middle_m,
         board.slope_m_per_px(middle_m, intrinsics),
-        float(rest[kept].mean() + (columns @ plane)[kept].mean()),
+        offset_m,
         variance_m2,
         related_px2,
         step_m,
@@ -123,8 +126,8 @@ def fit_sensor(
     """Fit the model of a depth camera to views of the board.
 
     Returns:
-        The model, the scale error of the depth, and the root mean square of what is left of the
-        offsets [m].
+        The model, the scale error of the depth, and the standard deviation of what is left of the
+        views' offsets [m].
 
     Raises:
         VisionError: If the views are too few or at too similar distances.
@@ -143,17 +146,7 @@ def fit_sensor(
             f'to at least {MIN_SPREAD} times that'
         )
     slope = np.array([view.slope_m_per_px for view in views])
-    # Errors of the board's pose grow with the distance. Alignment to colour cannot keep a farther
-    # depth than the nearest.
-    columns = np.column_stack([np.ones(len(z)), z, -slope])
-    relative = columns / z[:, None]
-    bounds = (-np.inf, -np.inf, 0.0), np.inf
-    solution = lsq_linear(relative, offset / z, bounds).x
-    left_m = offset - columns @ solution
-    spread = float(np.sqrt(np.square(left_m / z).sum() / (len(z) - 3)))
-    covariance = spread**2 * np.linalg.inv(relative.T @ relative)
-    bias_m, scale, nearest_px = map(float, solution)
-    left_rms_m = float(np.sqrt(np.mean(np.square(left_m))))
+    (bias_m, scale, nearest_px), sd, offset_sd_m, left_m = _offsets(z, slope, offset)
     # Relative errors: the variance spans decades.
     (floor_m2, growth), _ = nnls(np.column_stack([1 / variance, z**4 / variance]), np.ones(len(z)))
     quantum_m, disparity = _quanta(views)
@@ -175,18 +168,73 @@ def fit_sensor(
         quantum_m=_rounded(quantum_m),
         disparity_quantum_m_per_m2=_rounded(disparity),
         bias_m=_rounded(bias_m),
-        bias_sd_m=_rounded(np.hypot(np.sqrt(covariance[0, 0]), left_rms_m)),
+        bias_sd_m=_rounded(np.hypot(offset_sd_m, left_m)),
         nearest_px=_rounded(nearest_px),
-        scale_sd=_rounded(np.hypot(np.sqrt(covariance[1, 1]), BOARD_SD_M / size_m[1])),
+        scale_sd=_rounded(np.hypot(sd[1], BOARD_SD_M / size_m[1])),
         edge_width_px=_rounded(width_px),
         fattening_px=_rounded(fattening_px),
         edge_sd_px=_rounded(np.sqrt(np.mean(np.square([v.edge_sd_px for v in views])))),
     )
-    return sensor, scale, left_rms_m
+    return sensor, scale, left_m
+
+
+def _normal(rays: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
+    """Return the unit normal of the plane through most depths (n,) along rays (n, 2).
+
+    The inverse depth of a plane is linear in the ray, and its noise hardly changes with depth. An
+    error of scale does not turn the plane; colour tells the tilt of a small board less well.
+    """
+    columns, inverse = np.column_stack([rays, np.ones(len(rays))]), 1 / depth_m
+    kept = np.ones(len(rays), bool)
+    for _ in range(ROUNDS):
+        plane = np.linalg.lstsq(columns[kept], inverse[kept], rcond=None)[0]
+        off = np.abs(inverse - columns @ plane)
+        kept = off < CUT_SIGMAS * max(1.4826 * float(np.median(off)), 1e-5)
+    return plane / np.linalg.norm(plane)
+
+
+def _offsets(
+    z: np.ndarray, slope: np.ndarray, offset: np.ndarray
+) -> tuple[tuple[float, float, float], np.ndarray, float, float]:
+    """Explain the offsets of views by a constant, a scale, and the nearest depth on a slope.
+
+    A constant or a share of the slope that the views do not show is left out: it would only trade
+    with the scale.
+
+    Args:
+        z, slope, offset: Of each view: depth [m], change of depth per pixel [m], offset [m], (n,).
+
+    Returns:
+        Constant [m], scale and distance of the nearest depth [px]; their standard deviations (3,);
+        that of the offset they explain in the middle of the views [m]; and a robust one of what is
+        left [m].
+    """
+    # Errors of the board's pose grow with the distance: the fit is of the relative offset.
+    columns = np.column_stack([np.ones(len(z)), z, -slope]) / z[:, None]
+    used = [0, 1, 2]
+    while True:
+        part = columns[:, used]
+        solution, *_ = np.linalg.lstsq(part, offset / z, rcond=None)
+        left = offset / z - part @ solution
+        spread = max(1.4826 * float(np.median(np.abs(left))), 1e-6)
+        covariance = spread**2 * np.linalg.inv(part.T @ part)
+        value, sd = np.zeros(3), np.zeros(3)
+        value[used], sd[used] = solution, np.sqrt(np.diag(covariance))
+        shown = np.where(sd > 0, value / np.maximum(sd, 1e-12), np.inf)
+        shown[0], shown[1] = abs(shown[0]), np.inf
+        worst = int(np.argmin(shown))
+        if shown[worst] >= SHOWN_SIGMAS:
+            break
+        used.remove(worst)
+    middle = part.mean(axis=0)
+    at_middle_m = float(z.mean() * np.sqrt(middle @ covariance @ middle))
+    constant, scale, nearest = map(float, value)
+    return (constant, scale, nearest), sd, at_middle_m, spread * float(z.mean())
 
 
 def _steps(depth_m: np.ndarray) -> tuple[float, float]:
     """Return the mean and the least step between the depths that occur [m]."""
+    depth_m = depth_m.astype(float)
     low, high = np.percentile(depth_m, (2.0, 98.0))
     steps = np.diff(np.unique(np.round(depth_m[(depth_m >= low) & (depth_m <= high)], 6)))
     return (float(steps.mean()), float(steps.min())) if len(steps) else (0.0, 0.0)

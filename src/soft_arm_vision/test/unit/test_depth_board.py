@@ -65,9 +65,8 @@ def test_depth_that_reaches_past_the_edge_is_found_and_looks_nearer_on_a_slope()
 
 
 def test_an_offset_of_all_depths_is_found():
-    plain, _, _ = measured()
     near, _, _ = measured(lambda z: np.where(z > 0, z - 2e-3, 0.0))
-    assert near.bias_m == pytest.approx(plain.bias_m - 2e-3, abs=1e-4)
+    assert near.bias_m == pytest.approx(-2e-3, abs=4 * near.bias_sd_m)
 
 
 def test_coarse_disparity_is_seen_as_steps_that_grow_with_depth():

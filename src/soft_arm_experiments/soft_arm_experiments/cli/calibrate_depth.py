@@ -1,0 +1,150 @@
+"""`softarm calibrate depth`: noise, steps, offset and edges of a depth camera."""
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from tqdm import tqdm
+
+from soft_arm_description.calibration import Measurement, save_calibration, saved
+from soft_arm_description.command_line import (
+    CommandLine,
+    input_path,
+    number_in,
+    output_file,
+    positive_count,
+)
+from soft_arm_description.depth_sensor import D435I
+from soft_arm_description.rig import VIRTUAL, RigError, load_rig
+from soft_arm_description.robot import load_robot
+from soft_arm_sim.errors import SimulationError
+from soft_arm_vision.errors import VisionError
+from softarm_cli.errors import BagError
+
+if TYPE_CHECKING:
+    from soft_arm_vision.intrinsics import Intrinsics
+
+A4_M = 0.297, 0.210
+VIEWS = 40
+EVERY = 10  # frames of a bag, of which one is used
+NOTED_SCALE = 0.005
+Pictures = tuple[np.ndarray, np.ndarray, 'Intrinsics']
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Entry point; return the exit status."""
+    parser = CommandLine(
+        prog='softarm calibrate depth',
+        description='Measure noise, steps, offset and edges of a depth camera on a flat board of '
+        'known size, such as a white sheet of A4 on a dark ground far behind it. Record it with '
+        '`softarm bag record --images -o FOLDER` while you move it slowly from near to at least '
+        '1.5 times as far, tilted up to 30 deg, whole in the picture. A virtual rig needs no bag.',
+        epilog='example: softarm calibrate depth board_bag --rig my_rig --board-m 0.297 0.210',
+    )
+    parser.add_argument(
+        'bag', nargs='?', type=input_path, help='bag with colour, aligned depth and camera info'
+    )
+    parser.add_rig()
+    parser.add_argument(
+        '--board-m',
+        nargs=2,
+        type=number_in(0.05, 2.0),
+        default=A4_M,
+        metavar=('LONG', 'SHORT'),
+        help='size of the board (default: a sheet of A4)',
+    )
+    parser.add_argument(
+        '--range-m',
+        nargs=2,
+        type=number_in(0.01, 100.0),
+        default=D435I.range_m,
+        metavar=('NEAREST', 'FARTHEST'),
+        help='depths that the camera can report (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--every',
+        type=positive_count,
+        default=EVERY,
+        metavar='N',
+        help='take every N-th frame of the bag (default: %(default)s)',
+    )
+    parser.add_argument('--out', type=output_file(), help="another file than the rig's own")
+    parser.add_json()
+    return parser.answer(argv, _run, VisionError, BagError, RigError, SimulationError)
+
+
+def _run(options: Namespace) -> int:
+    from soft_arm_vision.calibration.depth_board import fit_sensor, view_board  # slow to import
+    from soft_arm_vision.clouds.cloud import check_images, depth_in_metres
+
+    rig = load_rig(options.rig)
+    if options.bag is None and rig.devices != VIRTUAL:
+        raise RigError(
+            f'rig {rig.name!r} is real: record the board with `softarm bag record --images -o '
+            'FOLDER` and give the bag'
+        )
+    size_m = max(options.board_m), min(options.board_m)
+    views, focal_px = [], 0.0
+    frames = _virtual() if options.bag is None else _recorded(options.bag, options.every)
+    for colour, depth, intrinsics in tqdm(frames, file=sys.stderr, desc='board', unit=' frames'):
+        check_images(colour, depth, intrinsics)
+        view = view_board(colour, depth_in_metres(depth), intrinsics, size_m)
+        if view is not None:
+            views.append(view)
+            focal_px = intrinsics.fx
+    near_m, far_m = sorted(options.range_m)
+    sensor, scale, left_m = fit_sensor(views, focal_px, (near_m, far_m), size_m)
+    measurement = Measurement(
+        devices=VIRTUAL if options.bag is None else rig.devices,
+        method=f'board of {size_m[0]:g} x {size_m[1]:g} m in {len(views)} frames, its plane by '
+        'the colour image',
+        residuals={'offset_m': _rounded(left_m), 'scale_share': _rounded(abs(scale))},
+        limits={
+            'depth_m': (
+                _rounded(min(view.depth_m for view in views)),
+                _rounded(max(view.depth_m for view in views)),
+            )
+        },
+    )
+    path = save_calibration(rig, sensor, load_robot(rig.robot), measurement, options.out)
+    if options.json:
+        values = {'values': sensor.model_dump(mode='json'), 'scale': scale, 'views': len(views)}
+        print(json.dumps(values | {'file': path and str(path)}))
+        return 0
+    for name, value in sensor.model_dump(mode='json').items():
+        print(f'{name:27s} {value}')
+    print(f'depth is {100 * scale:+.2f} % too long, +-{100 * sensor.scale_sd:.2f} %')
+    if abs(scale) > NOTED_SCALE:
+        print('softarm calibrate depth: check the size of the board and the scale of the depth')
+    print(saved(path, rig))
+    return 0
+
+
+def _virtual() -> Iterator[Pictures]:
+    from soft_arm_experiments.vision.synthetic_data import intrinsics_of
+    from soft_arm_sim.cameras.board_scene import board_frames
+    from soft_arm_sim.cameras.parameters import load_camera_parameters
+
+    parameters = load_camera_parameters()
+    intrinsics = intrinsics_of(parameters)
+    for frame, _ in board_frames(parameters, VIEWS):
+        yield frame.rgb, frame.depth, intrinsics
+
+
+def _recorded(path: Path, every: int) -> Iterator[Pictures]:
+    from soft_arm_experiments.vision.bag_frames import read_frames
+    from softarm_cli.bags.file import open_bag, warn_of_cut
+
+    with open_bag(path) as bag:
+        warn_of_cut(bag, 'softarm calibrate')
+        for frame in islice(read_frames(bag), 0, None, every):
+            yield frame.rgb, frame.depth, frame.intrinsics
+
+
+def _rounded(value: float) -> float:
+    return float(f'{value:.4g}')

@@ -1,0 +1,36 @@
+"""`softarm calibrate depth` on the virtual camera, and what it refuses."""
+
+import json
+
+import pytest
+
+from soft_arm_description.calibration import load_calibration
+from soft_arm_description.depth_sensor import DepthSensor
+from soft_arm_description.rig import load_rig
+from soft_arm_experiments.cli import calibrate_depth
+from soft_arm_sim.cameras.parameters import load_camera_parameters
+
+
+def test_it_saves_what_the_virtual_camera_is(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(calibrate_depth, 'VIEWS', 10)
+    path = tmp_path / 'sensor.yaml'
+    assert calibrate_depth.main(['--json', '--out', str(path)]) == 0
+    said = json.loads(capsys.readouterr().out)
+    found = load_calibration(load_rig('virtual'), DepthSensor, None, path)
+    assert found.values == DepthSensor.model_validate(said['values'])
+    noise = load_camera_parameters().noise
+    assert found.values.sigma_m(0.7) == pytest.approx(0.49 * noise.depth_sigma_m_per_m2, rel=0.15)
+    assert said['scale'] == pytest.approx(noise.depth_scale_error, abs=4 * found.values.scale_sd)
+
+
+def test_the_shipped_file_tells_the_noise_of_the_shipped_virtual_camera():
+    rig, noise = load_rig('virtual'), load_camera_parameters().noise
+    sensor = load_calibration(rig, DepthSensor, None).values
+    assert sensor.sigma_m(0.5) == pytest.approx(0.25 * noise.depth_sigma_m_per_m2, rel=0.1)
+    assert sensor.correlation_px == pytest.approx(noise.depth_correlation_px, rel=0.1)
+
+
+def test_a_real_rig_needs_a_bag(capsys):
+    assert calibrate_depth.main(['--rig', 'lab']) == 2
+    error = capsys.readouterr().err
+    assert 'softarm bag record --images' in error and error.count('\n') == 1
