@@ -8,8 +8,9 @@ from scipy.spatial.transform import Rotation
 
 from soft_arm_sim.cameras.camera import Frame
 from soft_arm_sim.cameras.depth_noise import DepthNoise
-from soft_arm_sim.cameras.offscreen import Offscreen, add_camera
+from soft_arm_sim.cameras.offscreen import Offscreen
 from soft_arm_sim.cameras.parameters import CameraParameters
+from soft_arm_sim.cameras.stereo import StereoDepth, add_cameras
 
 BOARD_M = 0.297, 0.210  # a sheet of A4
 NEAREST_M, FARTHEST_M = 0.45, 0.95
@@ -29,7 +30,7 @@ def board_frames(
     """Yield frames of the board at distances from `NEAREST_M` to `FARTHEST_M`, tilted.
 
     Args:
-        parameters: Intrinsics and noise.
+        parameters: Intrinsics, and noise or stereo pair.
         count: Number of frames.
         seed: Draws the poses and the noise.
 
@@ -44,20 +45,26 @@ def board_frames(
     data = mujoco.MjData(model)
     noise = DepthNoise(parameters.noise, (image.height_px, image.width_px), seed)
     view = Offscreen(model, 'colour', image.width_px, image.height_px)
+    stereo = (
+        None if parameters.stereo is None else StereoDepth(model, parameters, view.option, seed)
+    )
     try:
         for distance_m in np.linspace(NEAREST_M, FARTHEST_M, count):
             T_optical_board = _pose(random, float(distance_m))
             move_board(data, T_optical_board)
             mujoco.mj_forward(model, data)
             rgb, depth_m = view.draw(data)
-            yield Frame(noise.colour(rgb), noise.depth(depth_m)), T_optical_board
+            depth = noise.depth(depth_m) if stereo is None else stereo.depth(data)
+            yield Frame(noise.colour(rgb), depth), T_optical_board
     finally:
         view.close()
+        if stereo is not None:
+            stereo.close()
 
 
 def board_scene(parameters: CameraParameters) -> mujoco.MjModel:
     """Compile board and wall; the world is the optical frame of the camera `colour`."""
-    spec, image = mujoco.MjSpec(), parameters.image
+    spec = mujoco.MjSpec()
     for name in ('board', 'wall'):
         spec.worldbody.add_body(name=name, mocap=True)
     spec.body('board').add_geom(
@@ -67,7 +74,7 @@ def board_scene(parameters: CameraParameters) -> mujoco.MjModel:
     )
     spec.body('wall').add_geom(type=_GEOM.mjGEOM_BOX, size=[3, 3, 1e-3], rgba=[0.25, 0.25, 0.25, 1])
     spec.worldbody.add_light(pos=[0, -1, -1], dir=[0, 0.5, 1], diffuse=[0.4] * 3)
-    add_camera(spec, np.eye(4), image.width_px, image.height_px, image.camera_matrix)
+    add_cameras(spec, np.eye(4), parameters)
     return spec.compile()
 
 

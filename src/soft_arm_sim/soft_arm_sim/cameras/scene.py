@@ -8,9 +8,9 @@ import numpy as np
 
 from soft_arm_description.robot import BellowsSegment, Ring, Robot
 from soft_arm_physics.model.robot import add_robot
-from soft_arm_sim.cameras.offscreen import INFRARED, add_camera
 from soft_arm_sim.cameras.parameters import CameraParameters
 from soft_arm_sim.cameras.placement import scale_for
+from soft_arm_sim.cameras.stereo import add_cameras
 from soft_arm_sim.errors import SimulationError
 
 RING_FACETS = 128  # facets deviate by 0.014 mm on a ring of 45 mm
@@ -103,22 +103,7 @@ def scene_spec(robot: Robot, parameters: CameraParameters) -> mujoco.MjSpec:
         group=JIG_GROUP,
     )
     _add_room(spec, robot, np.array(parameters.mounting.position_m))
-    image = parameters.image
-    add_camera(
-        spec,
-        parameters.mounting.T_base_optical,
-        image.width_px,
-        image.height_px,
-        image.camera_matrix,
-    )
-    if parameters.stereo is not None:
-        add_camera(
-            spec,
-            parameters.mounting.T_base_optical,
-            *parameters.stereo.render_size_px,
-            parameters.stereo.render_matrix,
-            INFRARED,
-        )
+    add_cameras(spec, parameters.mounting.T_base_optical, parameters)
     return spec
 
 

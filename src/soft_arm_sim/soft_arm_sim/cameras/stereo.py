@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 
 from soft_arm_kinematics.backends.machine_code import njit
-from soft_arm_sim.cameras.offscreen import INFRARED, Offscreen
+from soft_arm_sim.cameras.offscreen import INFRARED, Offscreen, add_camera
 from soft_arm_sim.cameras.parameters import OVERSAMPLING, CameraParameters, Stereo
 
 SHADOW_TOLERANCE = 0.01  # of the depth: what lies farther behind the lit surface is in shadow
@@ -122,6 +122,16 @@ class StereoDepth:
         depth_m = stereo.focal_px * stereo.baseline_m / pixels
         known = (disparity > 0) & (depth_m >= nearest_m) & (depth_m <= farthest_m)
         return np.where(known, np.rint(depth_m / noise.depth_quantum_m), 0).astype(np.uint16)
+
+
+def add_cameras(
+    spec: mujoco.MjSpec, T_base_optical: np.ndarray, parameters: CameraParameters
+) -> None:
+    """Add the camera `colour` at a pose (4, 4), and `infrared` if there is a stereo pair."""
+    image, stereo = parameters.image, parameters.stereo
+    add_camera(spec, T_base_optical, image.width_px, image.height_px, image.camera_matrix)
+    if stereo is not None:
+        add_camera(spec, T_base_optical, *stereo.render_size_px, stereo.render_matrix, INFRARED)
 
 
 def align_nearest(depth: np.ndarray, parameters: CameraParameters) -> np.ndarray:
