@@ -98,6 +98,14 @@ class CommandLine(argparse.ArgumentParser):
             help='name of a shipped robot or path of a robot file (default: %(default)s)',
         )
 
+    def add_network(self) -> None:
+        """Add `--network`, the exported network of the segmenter yolact."""
+        self.add_argument(
+            '--network',
+            type=input_file,
+            help='exported network (.onnx) of the segmenter yolact (default: the shipped one)',
+        )
+
     def add_rig(self) -> None:
         """Add `--rig`, for `load_rig`."""
         self.add_argument(

@@ -1,6 +1,5 @@
 """What a robot file and a rig say of an arm: its kinematic models, camera and dynamics."""
 
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,6 @@ from soft_arm_vision.ring.detector import RingDetector
 from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
 
 _Loaded = TypeVar('_Loaded')
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -49,10 +47,7 @@ class ArmFiles:
     def new_detector(self) -> RingDetector:
         """Return a detector that has seen nothing, so that its poses depend on one bag alone."""
         ring = ring_of(self.robot)
-        segmenter = make_segmenter(self.segmenter, ring)
-        if segmenter.caution is not None:
-            _log.warning('%s', segmenter.caution)
-        return RingDetector(ring, segmenter)
+        return RingDetector(ring, make_segmenter(self.segmenter, ring))
 
     def new_filter(self) -> BiasFilter | None:
         """Return the controller's estimator before its first sample; None without dynamics."""

@@ -38,6 +38,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         '--segmenter', default='yolact', help='colour or yolact (default: %(default)s)'
     )
+    parser.add_network()
     parser.add_robot()
     parser.add_json()
     return parser.answer(argv, _bench, VisionError)

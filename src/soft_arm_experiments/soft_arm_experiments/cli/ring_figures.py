@@ -35,9 +35,7 @@ def masks_and_poses(options: Namespace, ring: Ring) -> dict:
     from soft_arm_experiments.vision.synthetic_data import ring_samples, synthetic_intrinsics
 
     intrinsics = synthetic_intrinsics()
-    segmenter = make_segmenter(options.segmenter, ring)
-    if segmenter.caution is not None:
-        print(f'softarm bench vision: {segmenter.caution}', file=sys.stderr)
+    segmenter = make_segmenter(options.segmenter, ring, options.network)
     network = segmenter.network if isinstance(segmenter, YolactSegmenter) else None
     network_overlaps: list[float] = []
     network_false_positives = false_positives = 0

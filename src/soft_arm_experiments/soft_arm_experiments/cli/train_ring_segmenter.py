@@ -4,7 +4,7 @@ import importlib.util
 import signal
 import sys
 from argparse import Namespace
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,14 @@ from soft_arm_description.command_line import (
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_experiments.vision import coco
 from soft_arm_vision.errors import VisionError
+from soft_arm_vision.segmentation.colour_mask import is_coloured
 from soft_arm_vision.segmentation.segmenter import ring_of
 from soft_arm_vision.segmentation.yolact_segmenter import RING_CLASS
 
 SYNTHETIC_FRAMES = 16_000
 PROCESSES = 2  # that train together
 MIN_SCORE = 0.1  # smallest score of a detection, written into the metadata
+FINE_TUNING_RATE = 1e-3  # learning rate from trained weights on
 SYNTHETIC_SCALE = 0.5  # the network sees 320 x 240
 # Synthetic frames on which the verifier is fitted; detections that are no ring are rare.
 VERIFIER_FRAMES = 3200
@@ -81,6 +83,11 @@ def main(argv: list[str]) -> int:
         help='number of processor cores (default: %(default)s)',
     )
     parser.add_argument(
+        '--fine-tune',
+        action='store_true',
+        help='start from the shipped weights, which takes a tenth of the steps',
+    )
+    parser.add_argument(
         '--float32',
         action='store_true',
         help='do not use bfloat16, which is slow on processors without support for it',
@@ -91,8 +98,7 @@ def main(argv: list[str]) -> int:
 def _train(options: Namespace) -> int:
     if any(importlib.util.find_spec(name) is None for name in ('torch', 'onnx')):
         raise VisionError('training needs torch and onnx: pip install -r requirements/train.in')
-    # Check the ring before anything is rendered.
-    ring = None if options.data else ring_of(load_robot(options.robot))
+    ring = ring_of(load_robot(options.robot))  # checked before anything is rendered
     if RING_CLASS not in options.classes.split(','):
         raise VisionError(
             f'--classes {options.classes}: the detector looks for {RING_CLASS!r}; add it, '
@@ -131,8 +137,8 @@ def _train(options: Namespace) -> int:
         'min_score': MIN_SCORE,
     }
     network = options.out / 'ring_segmenter.onnx'
-    if ring is not None:
-        metadata['ring_colour_rgb'] = ring.colour_rgb
+    metadata['ring_colour_rgb'] = ring.colour_rgb
+    metadata['grey_rings'] = is_coloured(ring.colour_rgb)  # crops then show other paints, too
     metadata['torch'] = torch.__version__
     metadata['verifier'] = ExportedYolact().metadata['verifier']  # the shipped network's
     metadata = export(trainer.averaged.eval(), network, metadata)
@@ -151,24 +157,33 @@ def _trainer(options: Namespace, folders: list[Path]) -> tuple[Any, Any, int]:
     import torch
 
     from soft_arm_experiments.training import processes
-    from soft_arm_experiments.training.network import YolactConfig
+    from soft_arm_experiments.training.network import YolactConfig, load_weights
     from soft_arm_experiments.training.training import Trainer, TrainingSettings
     from soft_arm_experiments.training.training_set import TrainingSet
     from soft_arm_vision.segmentation.yolact.anchors import AnchorLayout
+    from soft_arm_vision.segmentation.yolact.exported import SHIPPED
 
     torch.set_num_threads(max(1, options.threads // PROCESSES))
     classes = tuple(options.classes.split(','))
+    paint_rgb = ring_of(load_robot(options.robot)).colour_rgb
     data = TrainingSet(
         (s for folder in folders for s in coco.read(folder, classes, part=processes.part())),
         AnchorLayout(),
+        paint_rgb if is_coloured(paint_rgb) else None,
     )
     data.has_depth = not processes.anyone(not data.has_depth)
     config = YolactConfig(classes, data.layout, depth=data.has_depth)
-    data_key = ' '.join([options.classes, *(coco.fingerprint(folder) for folder in folders)])
+    data_key = ' '.join(
+        [options.classes, str(paint_rgb), *(coco.fingerprint(folder) for folder in folders)]
+    )
     settings = TrainingSettings(
         steps=options.steps, seed=options.seed, bfloat16=not options.float32, data=data_key
     )
-    trainer = Trainer(config, settings)
+    start = None
+    if options.fine_tune:
+        settings = replace(settings, learning_rate=FINE_TUNING_RATE)
+        start = load_weights(SHIPPED.with_suffix('.pt'))
+    trainer = Trainer(config, settings, start)
     trainer.resume(options.out)
     return trainer, data, processes.total(len(data))
 
@@ -184,7 +199,8 @@ def _command(options: Namespace) -> str:
     given = [f'--{name} {getattr(options, name)}' for name in names] + [
         f'--data {folder}' for folder in options.data or []
     ]
-    return ' '.join(['softarm train ring-segmenter', *given, *['--float32'] * options.float32])
+    flags = ['--fine-tune'] * options.fine_tune + ['--float32'] * options.float32
+    return ' '.join(['softarm train ring-segmenter', *given, *flags])
 
 
 def _drawn(options: Namespace) -> Path:

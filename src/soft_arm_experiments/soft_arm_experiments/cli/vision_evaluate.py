@@ -34,6 +34,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         '--segmenter', default='yolact', help='yolact or colour (default: %(default)s)'
     )
+    parser.add_network()
     parser.add_argument(
         '--plot',
         type=plot_file,
@@ -53,10 +54,7 @@ def _evaluate(options: Namespace) -> int:
     robot = load_robot(options.robot)
     ring = ring_of(robot)
     mounting = extrinsics.load(load_rig(options.rig), robot, options.extrinsics)
-    segmenter = make_segmenter(options.segmenter, ring)
-    if segmenter.caution is not None:
-        print(f'softarm vision: {segmenter.caution}', file=sys.stderr)
-    detector = RingDetector(ring, segmenter)
+    detector = RingDetector(ring, make_segmenter(options.segmenter, ring, options.network))
     with (
         open_bag(options.bag) as bag,
         tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,

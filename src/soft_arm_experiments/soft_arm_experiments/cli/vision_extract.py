@@ -31,6 +31,7 @@ def main(argv: list[str]) -> int:
         help='segmenter that proposes the masks; none: write all frames without masks, '
         'for a labelling tool (default: %(default)s)',
     )
+    parser.add_network()
     parser.add_argument(
         '--every', type=positive_count, default=1, metavar='N', help='take every N-th frame'
     )
@@ -53,7 +54,7 @@ def _extract(options: Namespace) -> int:
         )
     ring, detector = ring_of(load_robot(options.robot)), None
     if options.labels != 'none':
-        detector = RingDetector(ring, make_segmenter(options.labels, ring))
+        detector = RingDetector(ring, make_segmenter(options.labels, ring, options.network))
     info = {
         'description': f'frames of the bag {options.bag.name}',
         'robot': options.robot,

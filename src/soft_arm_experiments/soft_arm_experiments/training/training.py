@@ -66,9 +66,15 @@ class Trainer:
     Args:
         config: Configuration of the network.
         settings: Settings of the run.
+        start: Network whose weights it starts from; None: random weights.
+
+    Raises:
+        VisionError: If the network to start from is made otherwise.
     """
 
-    def __init__(self, config: YolactConfig, settings: TrainingSettings):
+    def __init__(
+        self, config: YolactConfig, settings: TrainingSettings, start: Yolact | None = None
+    ):
         torch.manual_seed(settings.seed)
         self.config = config
         self.settings = settings
@@ -77,6 +83,14 @@ class Trainer:
             Yolact(config).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
             for _ in range(2)
         )
+        if start is not None:
+            if start.config != config:
+                raise VisionError(
+                    f'the weights to start from are of a network for {start.config.classes}, '
+                    f'{start.config.input_channels} channels, not {config.classes}, '
+                    f'{config.input_channels}: train without --fine-tune'
+                )
+            self.network.load_state_dict(start.state_dict())
         self.averaged.load_state_dict(self.network.state_dict())
         self.averaged.eval()
         width_px, height_px = settings.crop_px

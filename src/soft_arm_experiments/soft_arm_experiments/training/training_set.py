@@ -1,5 +1,6 @@
 """Images, depth and masks in memory, random crops of them, and batches for the losses."""
 
+import colorsys
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from soft_arm_vision.segmentation.yolact.anchors import (
     match,
 )
 from soft_arm_vision.segmentation.yolact.input_channels import input_channels, reduced_depth
+from soft_arm_vision.segmentation.yolact.recolouring import Paint, painted, recoloured
 
 PROTOTYPE_STRIDE, FINEST_STRIDE = 4, 8
 MIN_BOX_PX = 4.0  # smaller boxes make the losses explode
@@ -37,6 +39,8 @@ HARD_NEGATIVE_PIXELS = 32  # per image, drawn by the likeness of their colour to
 HARD_NEGATIVE_STRIDE_PX = 4  # between the pixels looked at
 COLOUR_LEVELS = 16  # of each channel
 OTHER_COLOURS_SHARE = 0.3  # pictures whose surroundings get other colours
+OTHER_PAINT_SHARE = 0.6  # crops that show instances of another paint, as the segmenter shows them
+GREY_PAINT_SHARE = 0.6  # of these
 
 
 class Crop(NamedTuple):
@@ -58,11 +62,20 @@ class Crop(NamedTuple):
 class TrainingSet:
     """Pictures, their depth where every one has it, and masks, at the network's size, in memory.
 
+    Args:
+        samples: Labelled images.
+        layout: The network's anchors.
+        paint_rgb: Coloured paint of the instances, 0..1 each: crops also show others; None: only
+            their own.
+
     Attributes:
         has_depth: Whether they have depth.
     """
 
-    def __init__(self, samples: Iterable[Sample], layout: AnchorLayout):
+    def __init__(
+        self, samples: Iterable[Sample], layout: AnchorLayout, paint_rgb: Paint | None = None
+    ):
+        self._paint_rgb = paint_rgb
         self.layout, size = layout, (layout.width_px, layout.height_px)
         self._pictures: list[np.ndarray] = []
         self._depths: list[np.ndarray] = []  # as many as pictures, or they are not used
@@ -117,6 +130,8 @@ class TrainingSet:
         )
         big = [k for k, m in enumerate(masks) if m.sum() >= MIN_MASK_PX]
         kept = np.array([masks[k] for k in big], np.uint8).reshape(-1, size[1], size[0])
+        if self._paint_rgb is not None and rng.random() < OTHER_PAINT_SHARE:
+            picture = _of_another_paint(picture, kept, self._paint_rgb, rng)
         return Crop(
             _recoloured(picture, kept, rng),
             self._depth_m(i, warp, zoom, size),
@@ -219,15 +234,33 @@ def _distance_m(depth: np.ndarray, masks: list[np.ndarray]) -> float:
     return float(np.median(of)) if len(of) else 0.0
 
 
+def _of_another_paint(
+    picture: np.ndarray, masks: np.ndarray, paint_rgb: Paint, rng: np.random.Generator
+) -> np.ndarray:
+    """Paint the instances anew, and show the crop as the segmenter shows it for that paint."""
+    grey = rng.random() < GREY_PAINT_SHARE
+    hsv = rng.uniform(), rng.uniform(*((0, 0.15) if grey else (0.5, 1))), rng.uniform(0.05, 1)
+    new_rgb = colorsys.hsv_to_rgb(hsv[0], hsv[1], hsv[2] if grey else max(hsv[2], 0.25))
+    share = _feathered(masks, picture.shape[:2])
+    picture = share * painted(picture, paint_rgb, new_rgb) + (1 - share) * picture
+    balance = np.exp(rng.normal(0, 0.05, 3)) if grey else np.ones(3)
+    noise = rng.uniform(0, 4) * rng.standard_normal(picture.shape, np.float32)
+    seen = np.clip(picture * balance + noise, 0, 255).astype(np.float32)
+    return recoloured(seen, new_rgb, paint_rgb)
+
+
+def _feathered(masks: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Return the instances' share of each pixel, a little beyond their edges, (h, w, 1)."""
+    share: np.ndarray = np.zeros(shape, np.float32)
+    for mask in masks:
+        share = np.maximum(share, mask)
+    return cv2.GaussianBlur(cv2.dilate(share, np.ones((3, 3), np.uint8)), (0, 0), 0.8)[..., None]
+
+
 def _recoloured(picture: np.ndarray, masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     picture = picture.astype(np.float32)
     if rng.random() < OTHER_COLOURS_SHARE:  # an instance keeps its own
-        share: np.ndarray = np.zeros(picture.shape[:2], np.float32)
-        for mask in masks:
-            share = np.maximum(share, mask)
-        share = cv2.GaussianBlur(cv2.dilate(share, np.ones((3, 3), np.uint8)), (0, 0), 0.8)[
-            ..., None
-        ]
+        share = _feathered(masks, picture.shape[:2])
         picture = share * picture + (1 - share) * picture[..., rng.permutation(3)]
     saturation, contrast = rng.uniform(0.7, 1.2), rng.uniform(0.75, 1.25)
     gain = contrast * rng.uniform(0.93, 1.07, (3, 1))

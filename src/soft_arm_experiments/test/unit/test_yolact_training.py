@@ -209,7 +209,14 @@ def test_run_knows_what_it_learns_from(tmp_path, capsys):
 
     def learnt_from(name, classes='ring'):
         options = SimpleNamespace(
-            classes=classes, steps=1, seed=0, threads=1, float32=True, out=tmp_path / 'run'
+            classes=classes,
+            robot='two_module_arm',
+            steps=1,
+            seed=0,
+            threads=1,
+            fine_tune=False,
+            float32=True,
+            out=tmp_path / 'run',
         )
         return train_ring_segmenter._trainer(options, [tmp_path / name])[0].settings.data
 

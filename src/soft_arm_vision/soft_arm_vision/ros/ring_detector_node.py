@@ -11,7 +11,7 @@ from tf2_ros import TransformBroadcaster
 
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
-from soft_arm_node_kit import diagnostics, parameters, qos, runner
+from soft_arm_node_kit import parameters, qos, runner
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.camera_correction import correction_of
 from soft_arm_vision.calibration.camera_watch import CameraWatch
@@ -38,6 +38,9 @@ class RingDetectorParameters:
     )
     extrinsics_file: str = parameters.parameter('', "another extrinsics file; empty: the rig's")
     segmenter: str = parameters.parameter('yolact', 'how the ring is found: yolact or colour')
+    network: str = parameters.parameter(
+        '', "path of yolact's exported network (.onnx); empty: the shipped one"
+    )
     camera_root_frame: str = parameters.parameter('camera_link', "root of the camera's own frames")
     align_depth: bool = parameters.parameter(
         False,
@@ -75,10 +78,9 @@ class RingDetectorNode(DetectorNode):
             given.depth_unit_m,
             correction_of(rig, robot),
         )
-        segmenter = make_segmenter(given.segmenter, self._ring)
-        self._detector, self._caution = RingDetector(self._ring, segmenter), segmenter.caution
-        if self._caution is not None:
-            self.get_logger().warning(self._caution)
+        network = Path(given.network) if given.network else None
+        segmenter = make_segmenter(given.segmenter, self._ring, network)
+        self._detector = RingDetector(self._ring, segmenter)
         self._watch, self._until_update = CameraWatch(), 0
         self._pose = self.create_publisher(PoseWithCovarianceStamped, 'tip_pose', qos.STATE)
         self._tf = TransformBroadcaster(self)
@@ -139,13 +141,6 @@ class RingDetectorNode(DetectorNode):
     def _expected_axis(self, centre_m: np.ndarray) -> np.ndarray:
         """Where the ring's axis points if the arm is one arc, in the optical frame."""
         return expected_axis(centre_m, self._mounting.T_base_camera)
-
-    def status(self):
-        """Return level, message and values, with the caution of the segmenter."""
-        level, message, values = super().status()
-        if self._caution is not None:
-            level, message = max(level, diagnostics.WARN), f'{message}; {self._caution}'
-        return level, message, values
 
 
 def main(args=None) -> int:

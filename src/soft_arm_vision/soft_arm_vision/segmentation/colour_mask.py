@@ -10,14 +10,6 @@ MIN_SATURATION = 110  # of 255
 MIN_VALUE = 40  # of 255
 
 
-def hue_apart_deg(
-    first_rgb: tuple[float, float, float], second_rgb: tuple[float, float, float]
-) -> float:
-    """Return the angle between the hues of two paints [deg]; their channels are 0..1."""
-    turn = colorsys.rgb_to_hsv(*first_rgb)[0] - colorsys.rgb_to_hsv(*second_rgb)[0]
-    return 360 * abs((turn + 0.5) % 1 - 0.5)
-
-
 def is_coloured(paint_rgb: tuple[float, float, float]) -> bool:
     """Return whether a paint, channels 0..1, has a hue that `colour_mask` can look for."""
     _, saturation, value = colorsys.rgb_to_hsv(*paint_rgb)

@@ -28,7 +28,6 @@ class ColourSegmenter:
     """
 
     DEPTH_RANGE_M = (0.15, 2.0)
-    caution: str | None = None
 
     def __init__(self, ring: Ring):
         self._ring, self._verifier = ring, shipped_verifier()

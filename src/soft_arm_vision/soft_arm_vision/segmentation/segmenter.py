@@ -1,6 +1,7 @@
 """Find the ring in an image: candidate masks from colour and depth."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -11,18 +12,12 @@ from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.segmentation.candidate import Candidate
 from soft_arm_vision.segmentation.colour_mask import is_coloured
 from soft_arm_vision.segmentation.colour_segmenter import ColourSegmenter
+from soft_arm_vision.segmentation.yolact.exported import SHIPPED, ExportedYolact
 from soft_arm_vision.segmentation.yolact_segmenter import YolactSegmenter
 
 
 class Segmenter(Protocol):
-    """Finds candidates of the ring; the log odds of a candidate tell how doubtful it is.
-
-    Attributes:
-        caution: Why the segmenter may miss this ring in every image, in one line; None for a ring
-            that it is made for.
-    """
-
-    caution: str | None
+    """Finds candidates of the ring; the log odds of a candidate tell how doubtful it is."""
 
     def segment(
         self,
@@ -58,13 +53,22 @@ def ring_of(robot: Robot) -> Ring:
     return robot.ring
 
 
-def make_segmenter(name: str, ring: Ring) -> Segmenter:
+def make_segmenter(name: str, ring: Ring, network: Path | None = None) -> Segmenter:
     """Return a segmenter by its name, 'colour' or 'yolact'.
 
+    Args:
+        name: Its name.
+        ring: The ring, with the paint to look for.
+        network: Exported network (.onnx) of 'yolact'; None: the shipped one.
+
     Raises:
-        VisionError: If there is no such segmenter, its network cannot be read, or the ring has no
-            colour to look for.
+        VisionError: If there is no such segmenter, its network cannot be read, or it cannot find
+            rings of this colour.
     """
+    if network is not None and name != 'yolact':
+        raise VisionError(
+            f'network {network}: segmenter {name!r} uses none: leave it out, or use yolact'
+        )
     if name == 'colour':
         if not is_coloured(ring.colour_rgb):
             raise VisionError(
@@ -75,5 +79,5 @@ def make_segmenter(name: str, ring: Ring) -> Segmenter:
             )
         return ColourSegmenter(ring)
     if name == 'yolact':
-        return YolactSegmenter(ring)
+        return YolactSegmenter(ring, ExportedYolact(network or SHIPPED, ring.colour_rgb))
     raise VisionError(f"segmenter {name!r} is not known: use one of ['colour', 'yolact']")

@@ -10,13 +10,9 @@ from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.verification import Verifier
 from soft_arm_vision.segmentation.candidate import TRACKING_MARGIN_PX, Candidate
-from soft_arm_vision.segmentation.colour_mask import hue_apart_deg, is_coloured
 from soft_arm_vision.segmentation.yolact.exported import ExportedYolact, Window
 
 RING_CLASS = 'ring'
-# The shipped network detects rings up to 35 deg from the trained hue as well as those of that hue,
-# and half of them at 60 deg.
-SAME_HUE_DEG = 40.0
 MAX_DETECTIONS = 3  # that are looked at, best first
 
 
@@ -28,25 +24,24 @@ class YolactSegmenter:
 
     Args:
         ring: The ring, whose size a detection must have at its depth.
-        network: The network; None: the shipped one.
+        network: The network, told the ring's paint; None: the shipped one.
         seed: Seed of the random choices.
 
     Attributes:
         network: The network in use.
-        caution: See `Segmenter`.
 
     Raises:
         VisionError: If the network finds no rings.
     """
 
     def __init__(self, ring: Ring, network: ExportedYolact | None = None, seed: int = 0):
-        self._ring, self.network, self._seed = ring, network or ExportedYolact(), seed
+        self._ring, self._seed = ring, seed
+        self.network = network or ExportedYolact(paint_rgb=ring.colour_rgb)
         if RING_CLASS not in self.network.classes:
             raise VisionError(
                 f'the network finds {", ".join(self.network.classes)}, but no '
                 f'{RING_CLASS!r}: train one with that class'
             )
-        self.caution = _caution(self.network.metadata.get('ring_colour_rgb'), ring)
         self._class = self.network.classes.index(RING_CLASS)
         if 'verifier' not in self.network.metadata:
             raise VisionError(
@@ -94,15 +89,3 @@ class YolactSegmenter:
             )
             if candidate is not None:
                 yield candidate
-
-
-def _caution(trained_rgb: tuple[float, float, float] | None, ring: Ring) -> str | None:
-    if trained_rgb is None or (
-        is_coloured(ring.colour_rgb) and hue_apart_deg(trained_rgb, ring.colour_rgb) < SAME_HUE_DEG
-    ):
-        return None
-    return (
-        f'the network knows rings of colour_rgb {tuple(trained_rgb)}; this one, '
-        f'{tuple(ring.colour_rgb)}, may never be found: '
-        'use segmenter:=colour, or softarm train ring-segmenter with this robot'
-    )

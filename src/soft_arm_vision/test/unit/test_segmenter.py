@@ -6,6 +6,7 @@ from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.segmentation.colour_segmenter import ColourSegmenter
 from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
+from soft_arm_vision.segmentation.yolact.exported import SHIPPED
 
 CENTRE, AXIS = [0.02, -0.01, 0.47], [0.3, 1, 0.2]
 
@@ -81,17 +82,6 @@ def test_ring_without_a_colour_is_refused(ring, rgb):
         make_segmenter('colour', ring.model_copy(update={'colour_rgb': rgb}))
 
 
-def test_network_says_which_rings_it_does_not_know(ring):
-    assert (
-        make_segmenter('yolact', ring).caution is None
-        and make_segmenter('colour', ring).caution is None
-    )
-    for rgb in ((0.1, 0.3, 0.9), (0.1, 0.8, 0.2), (0.6, 0.6, 0.6)):
-        other = ring.model_copy(update={'colour_rgb': rgb})
-        assert (
-            'may never be found: use segmenter:=colour' in make_segmenter('yolact', other).caution
-        )
-    assert (
-        make_segmenter('yolact', ring.model_copy(update={'colour_rgb': (0.9, 0.1, 0.1)})).caution
-        is None
-    )
+def test_network_is_for_yolact_only(ring):
+    with pytest.raises(VisionError, match="segmenter 'colour' uses none"):
+        make_segmenter('colour', ring, SHIPPED)

@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 
 from soft_arm_description.yaml_file import YamlFileError, read_json
 from soft_arm_vision.errors import VisionError
+from soft_arm_vision.segmentation.colour_mask import is_coloured
 from soft_arm_vision.segmentation.yolact.anchors import AnchorLayout
 from soft_arm_vision.segmentation.yolact.input_channels import input_channels, reduced_depth
 from soft_arm_vision.segmentation.yolact.postprocessing import (
@@ -21,6 +22,7 @@ from soft_arm_vision.segmentation.yolact.postprocessing import (
     assemble,
     postprocess,
 )
+from soft_arm_vision.segmentation.yolact.recolouring import Paint, recoloured
 
 INPUT = 'picture'
 OUTPUTS = ['boxes', 'scores', 'coefficients', 'prototypes']
@@ -33,6 +35,7 @@ SHIPPED = Path(__file__).parent / 'weights' / 'ring_segmenter.onnx'
 Window = tuple[slice, slice]  # rows and columns of the network's input
 
 _Level = Annotated[int, Field(ge=1, le=1024)]
+_Share = Annotated[FiniteFloat, Field(ge=0, le=1)]
 _Positive = Annotated[FiniteFloat, Field(ge=1e-3, le=1e4)]
 
 
@@ -54,6 +57,9 @@ class _Metadata(TypedDict):
     depth: bool
     min_score: Annotated[FiniteFloat, Field(ge=0, le=1)]
     verifier: NotRequired[dict[str, FiniteFloat]]  # of networks that find rings
+    # Paint of the rings that it has learned from, and whether from rings painted grey, too.
+    ring_colour_rgb: NotRequired[tuple[_Share, _Share, _Share]]
+    grey_rings: NotRequired[bool]
 
 
 class ExportedYolact:
@@ -61,13 +67,15 @@ class ExportedYolact:
 
     Args:
         path: ONNX file with its metadata (.json) beside it.
+        paint_rgb: Paint of the rings that it looks for, 0..1 each; None: the one that it has
+            learned.
 
     Raises:
-        VisionError: If a file is missing, or the network is not the one that the metadata
-            describes.
+        VisionError: If a file is missing, the network is not the one that the metadata
+            describes, or it cannot see rings of this paint.
     """
 
-    def __init__(self, path: Path = SHIPPED):
+    def __init__(self, path: Path = SHIPPED, paint_rgb: Paint | None = None):
         try:
             metadata = read_json(path.with_suffix('.json'), _Metadata)
             content = path.read_bytes()
@@ -89,6 +97,10 @@ class ExportedYolact:
                 f'{metadata["sha256"][:12]}..: the file is damaged'
             )
         self.metadata, self.classes = metadata, tuple(metadata['classes'])
+        known_rgb = metadata.get('ring_colour_rgb')
+        self._paints = (paint_rgb, known_rgb) if paint_rgb and known_rgb else None
+        if self._paints:
+            _check_paint(path, *self._paints, metadata.get('grey_rings', False))
         layout = metadata['layout']
         self.layout = AnchorLayout(
             layout['width_px'],
@@ -145,6 +157,8 @@ class ExportedYolact:
         size_px = self.layout.width_px, self.layout.height_px
         part = window or (slice(None), slice(None))
         small = cv2.resize(rgb, size_px, interpolation=cv2.INTER_AREA)[part]
+        if self._paints:
+            small = recoloured(small, *self._paints)
         reduced_m = reduced_depth(depth_m, size_px)[part] if self.metadata['depth'] else None
         seen = input_channels(
             np.ascontiguousarray(small),
@@ -189,6 +203,21 @@ class ExportedYolact:
     ) -> tuple[np.ndarray, int, int]:
         """Return the mask of instance i in an image of shape (h, w), its first row and column."""
         return assemble(prototypes, found.coefficients[i], found.boxes[i], self.layout, shape)
+
+
+def _check_paint(path: Path, paint_rgb: Paint, known_rgb: Paint, grey_rings: bool) -> None:
+    alike = np.allclose(paint_rgb, known_rgb)
+    if not alike and not is_coloured(known_rgb):
+        why = f'has learned the grey paint {tuple(known_rgb)} and knows no other'
+    elif not alike and not grey_rings and not is_coloured(paint_rgb):
+        why = 'has learned no grey, white or black rings'
+    else:
+        return
+    raise VisionError(
+        f'colour_rgb {tuple(paint_rgb)} of the ring: network {path.name} {why}: paint the ring in '
+        'a full colour and correct colour_rgb in the robot file, or train a network with '
+        '`softarm train ring-segmenter --robot` and this robot file'
+    )
 
 
 def _session(content: bytes) -> onnxruntime.InferenceSession:
