@@ -79,6 +79,10 @@ class Arm:
         """The segments as flat arrays."""
         return segment_chain.make_chain(self.robot.segments, self.columns, self.actuation_limits)
 
+    @cached_property
+    def _plain_chain(self) -> segment_chain.Chain:
+        return segment_chain.of_plain_numbers(self.chain)
+
     @property
     def fingerprint(self) -> str:
         """Hash of what the poses and limits of this arm depend on."""
@@ -150,7 +154,10 @@ class Arm:
 
     def tip(self, actuation: np.ndarray) -> np.ndarray:
         """Return the tip position (..., 3) [m] at actuation (..., n)."""
-        return self.fk(actuation)[..., :3, 3]
+        actuation = self.checked(actuation)
+        if actuation.ndim == 1:
+            return np.array(segment_chain.frame_of_one(self._plain_chain, actuation)[9:])
+        return segment_chain.segment_poses(self.chain, actuation)[..., -1, :3, 3]
 
     def segment_poses(self, actuation: np.ndarray) -> np.ndarray:
         """Return poses of the segments' ends, (..., n_segments, 4, 4), at actuation (..., n)."""
@@ -186,7 +193,10 @@ class Arm:
 
         Rows: velocity [m], then angular velocity [rad].
         """
-        return segment_chain.twist_jacobian(self.chain, self.checked(actuation))
+        actuation = self.checked(actuation)
+        if actuation.ndim == 1:
+            return segment_chain.jacobian_of_one(self._plain_chain, actuation)
+        return segment_chain.twist_jacobian(self.chain, actuation)
 
     def tip_jacobian(self, actuation: np.ndarray) -> np.ndarray:
         """Return the derivative of the tip position by the actuation, (..., 3, n) [m per unit]."""

@@ -95,7 +95,7 @@ class Exponential(Strict):
     def pressures(self, values: np.ndarray, limits_pa: np.ndarray) -> np.ndarray:
         """Pressures inside limits_pa (low, high) [Pa] at values y, any shape; analytic."""
         strain, k = (np.asarray(values) - self.value_0) / self.slope_0, self.growth_per_pa
-        bent = np.log1p(np.where(k == 0.0, 0.0, k * strain)) / np.where(k == 0.0, 1.0, k)
+        bent = np.log1p(k * strain) / np.where(k == 0.0, 1.0, k)
         return np.clip(np.where(k == 0.0, strain, bent), *limits_pa)
 
 

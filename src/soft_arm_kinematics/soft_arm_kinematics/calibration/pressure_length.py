@@ -95,7 +95,7 @@ class PressureLengthCurve:
         """Growth k of exponentials [1/Pa], (n,); nan for other families."""
         return np.array([getattr(curve, 'growth_per_pa', np.nan) for curve in self.curves])
 
-    @property
+    @cached_property
     def length_range_m(self) -> np.ndarray:
         """Lengths [m] at both ends of the calibrated pressure range, shape (2, n)."""
         return self._each('values', self.pressure_range_pa)
@@ -151,17 +151,17 @@ class PressureLengthCurve:
                 f'{what}: {given} values, give {len(self.chambers)} [{unit}], one for each of '
                 f'{", ".join(self.chambers)[:150]}'
             )
-        slack = RELATIVE_TOLERANCE * (limits[1] - limits[0])
-        bad = ~((values >= limits[0] - slack) & (values <= limits[1] + slack))
-        if bad.any():
-            index = tuple(np.argwhere(bad)[0])
+        inside = np.clip(values, *limits)
+        good = np.abs(values - inside) <= RELATIVE_TOLERANCE * (limits[1] - limits[0])
+        if not good.all():
+            index = tuple(np.argwhere(~good)[0])
             low, high = limits[:, index[-1]] * scale
             raise CurveError(
                 f'{what} of {self.chambers[index[-1]]} is {values[index] * scale:.7g} {unit}, '
                 f'outside the calibrated {low:.7g}..{high:.7g} {unit}: give a value inside, or '
                 'calibrate over a wider range'
             )
-        return np.clip(values, *limits)
+        return inside
 
 
 def fit_curve(

@@ -89,6 +89,23 @@ def test_configuration_of_a_batch_is_that_of_each(any_arm):
     assert shapes.backbone(4)[1, 2] == pytest.approx(one.backbone(4), abs=1e-14)
 
 
+def test_one_pose_is_that_of_a_batch(any_arm):
+    low, high = any_arm.actuation_limits
+    batch = np.vstack(
+        [
+            np.random.default_rng(6).uniform(low, high, (20, any_arm.n_actuators)),
+            any_arm.rest_actuation,
+            np.full(any_arm.n_actuators, 1e200),  # overflows to nan
+        ]
+    )
+    with np.errstate(all='ignore'):
+        tips_m, jacobians = any_arm.tip(batch), any_arm.twist_jacobian(batch)
+    for actuation, tip_m, jacobian in zip(batch, tips_m, jacobians, strict=True):
+        exact = {'rel': 1e-12, 'abs': 1e-14, 'nan_ok': True}
+        assert any_arm.tip(actuation) == pytest.approx(tip_m, **exact)
+        assert any_arm.twist_jacobian(actuation) == pytest.approx(jacobian, **exact)
+
+
 def test_compiled_poses_equal_the_plain_ones(arm):
     lengths_m = random_lengths(arm, 200)
     # Nearly straight.
