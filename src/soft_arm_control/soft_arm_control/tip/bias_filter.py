@@ -104,7 +104,7 @@ class BiasFilter:
         The camera's own noise is taken off. The estimate contains no swing, so this is the swing.
         """
         squares_m2 = [square_m2 for _, square_m2 in self._swings_m2]
-        return math.sqrt(max(0.0, float(np.mean(squares_m2)))) if squares_m2 else 0.0
+        return math.sqrt(max(0.0, sum(squares_m2) / len(squares_m2))) if squares_m2 else 0.0
 
     def add_pressures(self, stamp_s: float, pressures_pa: np.ndarray) -> None:
         """Add measured gauge pressures [Pa], shape (n,); samples out of order are dropped."""
@@ -149,9 +149,12 @@ class BiasFilter:
         variance_m2 = s.drift_m_per_sqrt_s**2 * dt_s + s.drift_share**2 * float(way_m @ way_m)
         keep = np.exp(-dt_s / s.timing_memory_s)
         self._state[3] *= keep
-        prior = self._covariance * np.outer([1, 1, 1, keep], [1, 1, 1, keep])
-        prior += np.diag([variance_m2] * 3 + [(1.0 - keep**2) * s.timing_s**2])
-        observed = np.column_stack((np.eye(3), way_m / dt_s))  # (3, 4): bias, and speed times time
+        prior = self._covariance.copy()
+        prior[3] *= keep
+        prior[:, 3] *= keep
+        prior.flat[::5] += (*[variance_m2] * 3, (1.0 - keep**2) * s.timing_s**2)
+        observed = np.eye(3, 4)  # bias, and speed times time
+        observed[:, 3] = way_m / dt_s
         bias_m = ring_m - tip_m - self._residual_model.at(lengths_m)
         innovation_m = bias_m - observed @ self._state
         blur_m = s.blur_s * float(np.linalg.norm(way_m)) / dt_s

@@ -238,12 +238,12 @@ class TipController:
                 self._measured_pa, preferred_pa - HELD_WITHIN_PA, preferred_pa + HELD_WITHIN_PA
             )
             effect = self._bias_filter.effect
-            held_m = arm.lengths(arm.clip_pressures(effect.effective(held_pa)))
-            start_m = np.where(goal.free, self._lengths_m, held_m)
+            acting_pa = [effect.settled(limit_pa) for limit_pa in arm.pressure_limits_pa]
+            acting_pa.append(effect.effective(held_pa))
+            acting_m = arm.lengths(arm.clip_pressures(np.array(acting_pa)))
+            limits_m = np.where(goal.free, acting_m[:2], arm.length_limits_m)
+            start_m = np.where(goal.free, self._lengths_m, acting_m[2])
             model_target_m = target_m - self._bias_filter.error_m(start_m)
-            reach_pa = [effect.settled(limit_pa) for limit_pa in arm.pressure_limits_pa]
-            reach_m = arm.lengths(arm.clip_pressures(np.array(reach_pa)))
-            limits_m = np.where(goal.free, reach_m, arm.length_limits_m)
             lengths_m, short_m = differential_ik(
                 arm, start_m, model_target_m, preferred_m, limits_m, goal.free
             )

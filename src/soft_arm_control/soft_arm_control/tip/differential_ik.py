@@ -7,6 +7,7 @@ import numpy as np
 ITERATIONS = 2  # enough for a control loop, which starts at the solution of the last tick
 DAMPING = 1.0e-3  # of the Jacobian [m/m]; matters only near singular configurations
 NULL_SPACE_GAIN = 0.3  # share of the way to the preferred lengths of each null-space step
+_DAMPED = DAMPING**2 * np.eye(3)
 
 
 class TipModel(Protocol):
@@ -64,20 +65,17 @@ def _step(
     limits_m: np.ndarray,
     free: np.ndarray,
 ) -> np.ndarray:
-    moving = free.copy()
-    change_m = np.zeros_like(lengths_m)
-    for _ in range(len(lengths_m)):
-        if not moving.any():
-            break
-        j = jacobian[:, moving]
-        left_m = residual_m - jacobian[:, ~moving] @ change_m[~moving]
-        inverse = j.T @ np.linalg.inv(j @ j.T + DAMPING**2 * np.eye(3))
-        null_m = NULL_SPACE_GAIN * (preferred_m - lengths_m)[moving]
-        change_m[moving] = inverse @ (left_m - j @ null_m) + null_m
-        wanted_m = lengths_m + change_m
-        outside = moving & ((wanted_m < limits_m[0]) | (wanted_m > limits_m[1]))
+    moving = free
+    change_m = np.zeros_like(lengths_m)  # of those that do not move
+    null_m = NULL_SPACE_GAIN * (preferred_m - lengths_m)
+    while True:
+        j = jacobian * moving
+        first_m = np.where(moving, null_m, change_m)
+        left_m = residual_m - jacobian @ first_m
+        wanted_m = lengths_m + first_m + j.T @ np.linalg.solve(j @ j.T + _DAMPED, left_m)
+        inside_m = np.clip(wanted_m, *limits_m)
+        outside = moving & (wanted_m != inside_m)
         if not outside.any():
-            break
-        change_m[outside] = np.clip(wanted_m, *limits_m)[outside] - lengths_m[outside]
-        moving &= ~outside
-    return np.clip(lengths_m + change_m, *limits_m)
+            return inside_m
+        change_m = np.where(outside, inside_m - lengths_m, change_m)
+        moving = moving & ~outside

@@ -1,5 +1,6 @@
 """Goal of the tip controller: one target of the tip, or a timed path of targets."""
 
+from bisect import bisect_left
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,7 +60,7 @@ class Goal:
         Returns:
             Target [m], shape (3,), and preferred lengths [m], shape (n,).
         """
-        k = int(np.searchsorted(self.times_s, elapsed_s))
+        k = bisect_left(self.times_s, elapsed_s)
         if k == 0 or k == len(self.times_s):
             k = min(k, len(self.times_s) - 1)
             return self.points_m[k], self.lengths_m[k]
@@ -70,4 +71,4 @@ class Goal:
 
     def waypoint(self, elapsed_s: float) -> int:
         """Return the index of the next waypoint; the last one once all have passed."""
-        return min(int(np.searchsorted(self.times_s, elapsed_s)), len(self.times_s) - 1)
+        return min(bisect_left(self.times_s, elapsed_s), len(self.times_s) - 1)

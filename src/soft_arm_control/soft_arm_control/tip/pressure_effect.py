@@ -14,6 +14,8 @@ import numpy as np
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_kinematics.hysteresis import play
 
+SOLVED_PA = 1e-6  # of the inverse
+
 
 class PressureEffect:
     """State of hysteresis and creep of n chambers.
@@ -27,6 +29,7 @@ class PressureEffect:
         self._dynamics = dynamics
         self._thresholds_pa = np.array(dynamics.hysteresis_thresholds_pa)[:, None]  # (k, 1)
         self._weights = np.array(dynamics.hysteresis_weights)
+        self._linear = 1.0 - self._weights.sum()
         self._crept_pa = np.array(start_pa, float)
         self._plays_pa = np.tile(self._crept_pa, (len(self._weights), 1))  # (k, n)
 
@@ -59,14 +62,15 @@ class PressureEffect:
         # that has not yet reached the solution passes a corner at least; there are k to each side.
         for _ in range(len(self._weights) + 2):
             plays_pa = play(pressures_pa, self._thresholds_pa, self._plays_pa)
+            off_pa = acting_pa - self._superposed(pressures_pa, plays_pa)
+            if (np.abs(off_pa) < SOLVED_PA).all():
+                break
             slope = 1.0 - self._weights @ (plays_pa == self._plays_pa)
-            pressures_pa = (
-                pressures_pa + (acting_pa - self._superposed(pressures_pa, plays_pa)) / slope
-            )
+            pressures_pa = pressures_pa + off_pa / slope
         return pressures_pa
 
     def _superposed(self, pressures_pa: np.ndarray, plays_pa: np.ndarray) -> np.ndarray:
-        return (1.0 - self._weights.sum()) * pressures_pa + self._weights @ plays_pa
+        return self._linear * pressures_pa + self._weights @ plays_pa
 
     def _with_creep(self, acting_pa: np.ndarray) -> np.ndarray:
         share = self._dynamics.creep_share
