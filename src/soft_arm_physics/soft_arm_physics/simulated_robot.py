@@ -209,20 +209,19 @@ class SimulatedRobot:
         return given
 
     def _numbers(self, values: ArrayLike) -> np.ndarray:
-        n = len(self.actuation)
-        names = ', '.join(f'{c.name} [{c.unit}]' for c in self.actuation[:6])
-        names += ', ..' if n > 6 else ''
         try:
             given = np.array(values, float)
         except (TypeError, ValueError) as error:
-            raise PhysicsError(
-                f'actuation of {self.name} holds no numbers ({error}): give {n} values of {names}'
-            ) from error
-        if given.shape != (n,):
-            raise PhysicsError(
-                f'actuation of {self.name} has shape {given.shape}: give {n} values of {names}'
-            )
+            raise self._malformed(f'holds no numbers ({error})') from error
+        if given.shape != (len(self.actuation),):
+            raise self._malformed(f'has shape {given.shape}')
         return given
+
+    def _malformed(self, what: str) -> PhysicsError:
+        n = len(self.actuation)
+        names = ', '.join(f'{c.name} [{c.unit}]' for c in self.actuation[:6])
+        names += ', ..' if n > 6 else ''
+        return PhysicsError(f'actuation of {self.name} {what}: give {n} values of {names}')
 
     @property
     def pressures_pa(self) -> np.ndarray:
@@ -231,10 +230,10 @@ class SimulatedRobot:
 
     def sensor_pressures_pa(self) -> np.ndarray:
         """Return what the pressure sensors read now [Pa] gauge, shape (chambers,)."""
-        n = len(self.robot.chambers)
-        rms_pa = self._pneumatics.sensor.noise_rms_pa
-        noise = rms_pa * self._mismatch.noise.standard_normal(n)
-        return self.state.chambers.pressure_pa[self._own] + self._mismatch.sensor_offset_pa + noise
+        true_pa = self.state.chambers.pressure_pa[self._own]
+        noise = self._mismatch.noise.standard_normal(len(true_pa))
+        noise_pa = self._pneumatics.sensor.noise_rms_pa * noise
+        return true_pa + self._mismatch.sensor_offset_pa + noise_pa
 
     def joint_positions(self) -> np.ndarray:
         """Joint positions [rad, m], shape (n,), in the order of the chain (see `model.chain`)."""

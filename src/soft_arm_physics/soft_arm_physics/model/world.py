@@ -64,6 +64,8 @@ def build(assembly: Assembly, world: World, time_step_s: float) -> Built:
         set_friction(ground, world.ground.friction)
         for bodies in robots.values():
             _add_anisotropic_friction(spec, bodies)
+    if not any(geom.contype for geom in spec.geoms):  # the search for contacts finds none
+        spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
     for light in world.lights:
         _add_light(spec, light, robots)
     for camera in world.cameras:
