@@ -53,7 +53,8 @@ class Board(Device):
         self._uptime_s = 0.0
 
     def _rounded(self, targets_pa: np.ndarray) -> np.ndarray:
-        return np.array([self._target.si(self._target.raw(target_pa)) for target_pa in targets_pa])
+        target = self._target
+        return np.array([target.si(target.raw(target_pa)) for target_pa in targets_pa.tolist()])
 
     async def _cycle(self, targets_pa: np.ndarray | None) -> BoardExchange:
         values: dict[str, float | list[float]] = {}

@@ -22,7 +22,8 @@ class ChannelMap:
 
     def __init__(self, robot: Robot, map_name: str, channels: int):
         self.chambers = robot.chambers
-        self._limits_pa = dict(zip(robot.chambers, robot.pressure_limits_pa.T, strict=True))
+        limits_pa = robot.pressure_limits_pa.T.tolist()
+        self._limits_pa = dict(zip(robot.chambers, limits_pa, strict=True))
         self._indices = robot.channels_of(f'register map {map_name}', channels)
         self._channels = channels
 
@@ -51,7 +52,7 @@ class ChannelMap:
         given_pa = dict(zip(names, pressures_pa, strict=True))
         for name, pressure_pa in given_pa.items():
             low_pa, high_pa = self._limits_pa[name]
-            if not (np.isfinite(pressure_pa) and low_pa <= pressure_pa <= high_pa):
+            if not low_pa <= pressure_pa <= high_pa:
                 raise CommandError(
                     f'{name}: {pressure_pa:g} Pa is outside [{low_pa:g}, {high_pa:g}] Pa; nothing '
                     'moves'

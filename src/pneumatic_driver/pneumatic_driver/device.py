@@ -309,8 +309,8 @@ class Device(ABC):
                 'one for each'
             )
         low_pa, high_pa = (1e3 * limit for limit in self.map.limits.pressure_kpa)
-        for channel, target_pa in enumerate(targets):
-            if not (np.isfinite(target_pa) and low_pa <= target_pa <= high_pa):
+        for channel, target_pa in enumerate(targets.tolist()):
+            if not low_pa <= target_pa <= high_pa:
                 raise CommandError(
                     f'channel {channel}: {target_pa:g} Pa is outside [{low_pa:g}, {high_pa:g}] '
                     'Pa: nothing was written'

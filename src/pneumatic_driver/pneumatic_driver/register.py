@@ -3,6 +3,7 @@
 import math
 import struct
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -112,12 +113,12 @@ class Register(Strict):
                     'offset or range'
                 )
 
-    @property
+    @cached_property
     def words_each(self) -> int:
         """Number of 16-bit words of one value."""
         return 2 if self.type in ('int32', 'uint32', 'float32') else 1
 
-    @property
+    @cached_property
     def words(self) -> int:
         """Number of 16-bit words of all values."""
         return self.words_each * self.count

@@ -304,7 +304,7 @@ class RegisterMap(Strict):
         values: State = {}
         for name, register in self.registers.items():
             first = register.addr - start
-            if 'r' not in register.access or first < 0 or first + register.words > len(words):
+            if 'r' not in register.access or not 0 <= first <= len(words) - register.words:
                 continue
             numbers = register.unpack(
                 words[first : first + register.words], self.conventions.word_order

@@ -108,6 +108,9 @@ class BoardLogic:
 
     def _check_measurements(self, dt_ms: int) -> None:
         for k, pressure in enumerate(self.pressures):
+            if -PRESSURE_LIMIT <= pressure <= PRESSURE_LIMIT:
+                self._over_ms[k] = self._sensor_ms[k] = 0
+                continue
             self._over_ms[k] = (
                 min(self._over_ms[k] + dt_ms, _UINT16) if pressure > PRESSURE_LIMIT else 0
             )
