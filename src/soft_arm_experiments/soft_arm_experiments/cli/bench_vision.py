@@ -16,6 +16,7 @@ def main(argv: list[str]) -> int:
     parser = CommandLine(
         prog='softarm bench vision',
         description='Measure masks, poses and speed on held-out scenes.',
+        epilog='example: softarm bench vision --domain stereo --frames 100 --json',
     )
     parser.add_argument(
         '--frames',
@@ -39,6 +40,13 @@ def main(argv: list[str]) -> int:
         '--segmenter', default='yolact', help='colour or yolact (default: %(default)s)'
     )
     parser.add_network()
+    parser.add_argument(
+        '--domain',
+        choices=('virtual', 'stereo'),
+        default='virtual',
+        help='camera: exact depth with noise, or depth matched in a rendered infrared pair, on '
+        'which nothing was chosen (default: %(default)s)',
+    )
     parser.add_robot()
     parser.add_json()
     return parser.answer(argv, _bench, VisionError)

@@ -30,7 +30,7 @@ RENDERED_AT_ONCE = 50  # frames, 92 MB
 
 
 def masks_and_poses(options: Namespace, ring: Ring) -> dict:
-    """Return the figures by name; the options are frames, seed, segmenter and robot."""
+    """Return the figures by name; the options are frames, seed, segmenter, domain and robot."""
     # Slow to import: OpenGL and MuJoCo.
     from soft_arm_experiments.vision.synthetic_data import ring_samples, synthetic_intrinsics
 
@@ -53,6 +53,7 @@ def masks_and_poses(options: Namespace, ring: Ring) -> dict:
             scale=1.0,
             ringless_share=share,
             first=int(share) * 100_000,
+            camera=options.domain,
         )
         name = 'ringless' if share else 'rings'
         quiet = not sys.stderr.isatty()

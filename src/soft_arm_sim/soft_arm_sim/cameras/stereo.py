@@ -50,7 +50,7 @@ class StereoDepth:
         v, u = np.mgrid[:height, :width].astype(np.float32)
         self._u, self._v = u, v
         block = stereo.block_px
-        self._matcher = cv2.StereoSGBM_create(
+        self._matcher = cv2.StereoSGBM.create(
             minDisparity=0,
             numDisparities=SUBPIXELS * stereo.disparities,
             blockSize=block,
@@ -104,9 +104,9 @@ class StereoDepth:
         u = self._u + np.float32(shift_m) / depth_m
         dots = cv2.remap(self._pattern, u, self._v, cv2.INTER_LINEAR)
         front_m = cv2.remap(lit_m, u, self._v, cv2.INTER_NEAREST)
-        dots *= front_m > (1.0 - SHADOW_TOLERANCE) * depth_m
-        dots *= stereo.laser * (REFERENCE_M / depth_m) ** 2
-        seen = grey * (stereo.ambient + dots)
+        lit = front_m > (1.0 - SHADOW_TOLERANCE) * depth_m
+        laser = stereo.laser * (REFERENCE_M / depth_m) ** 2
+        seen = grey * (stereo.ambient + lit * laser * dots)
         return cv2.resize(seen, (stereo.width_px, stereo.height_px), interpolation=cv2.INTER_AREA)
 
     def _exposed(self, irradiance: np.ndarray, gain: float) -> np.ndarray:
