@@ -16,6 +16,7 @@ from soft_arm_description.command_line import (
     seed_number,
 )
 from soft_arm_description.robot import Robot, load_robot
+from soft_arm_experiments.studies.errors import StudyError
 from soft_arm_experiments.vision import coco
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.segmentation.colour_mask import is_coloured
@@ -83,6 +84,12 @@ def main(argv: list[str]) -> int:
         help='number of processor cores (default: %(default)s)',
     )
     parser.add_argument(
+        '--scheduler',
+        metavar='ADDRESS',
+        help='render on the Dask cluster of this scheduler, as tcp://10.0.0.1:8786; a robot file '
+        'must be at the same path there',
+    )
+    parser.add_argument(
         '--fine-tune',
         action='store_true',
         help='start from the shipped weights, which takes a tenth of the steps',
@@ -92,7 +99,7 @@ def main(argv: list[str]) -> int:
         action='store_true',
         help='do not use bfloat16, which is slow on processors without support for it',
     )
-    return parser.answer(argv, _train, VisionError)
+    return parser.answer(argv, _train, VisionError, StudyError)
 
 
 def _train(options: Namespace) -> int:
@@ -215,7 +222,8 @@ def _drawn(options: Namespace) -> Path:
             options.frames,
             seed=options.seed,
             scale=SYNTHETIC_SCALE,
-            processes=options.threads,
+            workers=options.threads,
+            scheduler=options.scheduler,
         )
     return folder
 

@@ -10,6 +10,7 @@ from soft_arm_description.command_line import (
     seed_number,
 )
 from soft_arm_description.robot import load_robot
+from soft_arm_experiments.studies.errors import StudyError
 from soft_arm_vision.errors import VisionError
 
 
@@ -41,7 +42,16 @@ def main(argv: list[str]) -> int:
         default=0.3,
         help='share of the frames that show no ring (default: %(default)s)',
     )
-    return parser.answer(argv, _draw, VisionError)
+    parser.add_argument(
+        '--workers', type=positive_count, default=1, help='processes (default: %(default)s)'
+    )
+    parser.add_argument(
+        '--scheduler',
+        metavar='ADDRESS',
+        help='render on the Dask cluster of this scheduler, as tcp://10.0.0.1:8786, instead; a '
+        'robot file must be at the same path there',
+    )
+    return parser.answer(argv, _draw, VisionError, StudyError)
 
 
 def _draw(options: Namespace) -> int:
@@ -57,6 +67,8 @@ def _draw(options: Namespace) -> int:
         seed=options.seed,
         scale=options.scale,
         ringless_share=options.ringless_share,
+        workers=options.workers,
+        scheduler=options.scheduler,
     )
     print(f'{count} frames in {options.folder}')
     return 0

@@ -8,11 +8,14 @@ import signal
 import statistics
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError
 from pathlib import Path
+from typing import Any
 
 import dask
 from distributed import Client, Future, KilledWorker, LocalCluster, as_completed
+from distributed.comm import CommClosedError
 
 from soft_arm_description.command_line import one_line
 from soft_arm_experiments.studies.errors import StudyError
@@ -167,6 +170,27 @@ def run_all(
             ) from error
         recent_s.extend(row.run_s for row in rows)
         store(rows)
+
+
+def in_order(
+    client: Client, function: Callable[[Any], Any], arguments: Iterable[Any]
+) -> Iterator[Any]:
+    """Yield `function(argument)` of each argument, in order, computed ahead by the workers.
+
+    Raises:
+        StudyError: If a worker dies, or the connection to the scheduler is lost.
+    """
+    waiting, handed_out, cores = deque(arguments), deque[Future](), _Cores(client)
+    while waiting or handed_out:
+        while waiting and len(handed_out) < cores.wanted():
+            handed_out.append(client.submit(function, waiting.popleft(), pure=False))
+        try:
+            yield handed_out.popleft().result()
+        except (KilledWorker, CancelledError, CommClosedError) as error:
+            raise StudyError(
+                f'a worker or its scheduler was lost ({type(error).__name__}): start it again, '
+                'and repeat the command'
+            ) from error
 
 
 class _Cores:

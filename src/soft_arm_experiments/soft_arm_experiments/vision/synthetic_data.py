@@ -2,11 +2,9 @@
 
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
 from itertools import chain
-from multiprocessing import get_context
 from pathlib import Path
 
 import cv2
@@ -14,6 +12,7 @@ import numpy as np
 from tqdm import tqdm
 
 from soft_arm_description.robot import load_robot
+from soft_arm_experiments.studies.cluster import connected, in_order
 from soft_arm_experiments.vision import coco
 from soft_arm_physics.errors import PhysicsError
 from soft_arm_sim.cameras.parameters import CameraParameters
@@ -95,11 +94,18 @@ def write_ring_set(
     seed: int,
     scale: float = 1.0,
     ringless_share: float = RINGLESS_SHARE,
-    processes: int = 1,
+    workers: int = 1,
+    scheduler: str | None = None,
 ) -> int:
     """Write a COCO-style data set with a progress bar; return the number of frames.
 
-    Frames are rendered at the camera's size, and reduced as the segmenter reduces its input.
+    Frames are rendered at the camera's size, and reduced as the segmenter reduces its input. The
+    workers, on this machine or of a Dask scheduler, render a block each; the frames are the same
+    for any number of them.
+
+    Raises:
+        StudyError: If the scheduler does not answer, or a worker dies.
+        VisionError: If the robot cannot be simulated.
     """
     info = {
         'description': 'rings seen by the virtual camera',
@@ -115,10 +121,9 @@ def write_ring_set(
     }
     size_px = image.width_px, image.height_px
     firsts = range(0, count, BLOCK)
-    # A process has one OpenGL context.
-    with ProcessPoolExecutor(processes, get_context('spawn')) as pool:
+    with connected(workers, scheduler) as client:
         block = partial(_block, robot_name, domain, count, seed, ringless_share, size_px)
-        samples = chain.from_iterable(pool.map(block, firsts))
+        samples = chain.from_iterable(in_order(client, block, firsts))
         bar = tqdm(
             samples,
             total=count,

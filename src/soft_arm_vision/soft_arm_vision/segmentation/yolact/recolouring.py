@@ -45,7 +45,7 @@ def recoloured(picture: np.ndarray, paint_rgb: Paint, known_rgb: Paint) -> np.nd
         (floats - brightness * (1 + paint)) / (brightness + DARK), axis=2, keepdims=True
     )
     likeness = np.clip(1 - distance / UNLIKE, 0, 1)
-    gain = np.clip(np.mean(known_rgb) / max(np.mean(paint_rgb), 1e-3), *GAIN)
+    gain = np.clip(np.mean(known_rgb) / max(float(np.mean(paint_rgb)), 1e-3), *GAIN)
     return np.clip(gain * brightness * (1 + likeness * known), 0, 255).astype(np.float32)
 
 
