@@ -23,7 +23,7 @@ class CameraInput:
 
     Args:
         node: Subscribes to what the alignment needs.
-        frame: Frame that the colour images must be in.
+        frame: Frame that the colour images must be in; None: any.
         align: Whether depth comes from the depth camera's own point of view (`UNALIGNED`, with
             `depth/camera_info`) and is aligned here; the pose of one camera in the other is taken
             from tf.
@@ -34,7 +34,7 @@ class CameraInput:
     def __init__(
         self,
         node: Node,
-        frame: str,
+        frame: str | None,
         align: bool = False,
         depth_unit_m: float = USUAL_UNIT_M,
         correction: CameraCorrection = NO_CORRECTION,
@@ -87,7 +87,7 @@ class CameraInput:
         if self._align:
             depth = align_depth(
                 depth_in_metres(depth) * np.float32(scale),
-                *self._depth_view(depth_message.header.frame_id, intrinsics),
+                *self._depth_view(colour_message, depth_message, intrinsics),
             )
         else:
             self._check_frame(depth_message)
@@ -97,7 +97,7 @@ class CameraInput:
         return colour, depth, intrinsics
 
     def _depth_view(
-        self, frame: str, intrinsics: Intrinsics
+        self, colour: Image, depth: Image, intrinsics: Intrinsics
     ) -> tuple[Intrinsics, Intrinsics, np.ndarray]:
         """Return the intrinsics of depth and colour, and the pose of one in the other."""
         if self._depth_camera is None:
@@ -106,12 +106,13 @@ class CameraInput:
                 'publish it?'
             )
         if self._T_colour_depth is None:
+            frames = colour.header.frame_id, depth.header.frame_id
             try:
-                found = self._buffer.lookup_transform(self._frame, frame, Time())
+                found = self._buffer.lookup_transform(*frames, Time())
             except TransformException as error:
                 raise VisionError(
-                    f'no transform from {frame[:60]!r} to {self._frame!r}, which the alignment '
-                    "of depth needs: turn the camera's publish_tf on"
+                    f'no transform from {frames[1][:60]!r} to {frames[0][:60]!r}, which the '
+                    "alignment of depth needs: turn the camera's publish_tf on"
                 ) from error
             self._T_colour_depth = matrix_of(found.transform)
         return self._depth_camera, intrinsics, self._T_colour_depth
@@ -124,7 +125,7 @@ class CameraInput:
 
     def _check_frame(self, message: CameraInfo | Image) -> None:
         frame = message.header.frame_id
-        if frame != self._frame:
+        if self._frame is not None and frame != self._frame:
             raise VisionError(
                 f'images are in frame {frame[:60]!r}, the extrinsics in '
                 f'{self._frame!r}: calibrate this camera'

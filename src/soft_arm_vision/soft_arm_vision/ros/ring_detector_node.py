@@ -9,11 +9,13 @@ from geometry_msgs.msg import PoseWithCovarianceStamped
 from sensor_msgs.msg import CameraInfo, Image
 from tf2_ros import TransformBroadcaster
 
+from soft_arm_description.depth_sensor import sensor_of
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
-from soft_arm_node_kit import parameters, qos, runner
+from soft_arm_node_kit import diagnostics, parameters, qos, runner
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.camera_correction import correction_of
+from soft_arm_vision.calibration.camera_monitor import CameraMonitor
 from soft_arm_vision.calibration.camera_watch import CameraWatch
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.ring.arc_prior import expected_axis
@@ -82,6 +84,7 @@ class RingDetectorNode(DetectorNode):
         segmenter = make_segmenter(given.segmenter, self._ring, network)
         self._detector = RingDetector(self._ring, segmenter)
         self._watch, self._until_update = CameraWatch(), 0
+        self._monitor = CameraMonitor(self._ring, sensor_of(rig)[0])
         self._pose = self.create_publisher(PoseWithCovarianceStamped, 'tip_pose', qos.STATE)
         self._tf = TransformBroadcaster(self)
         self._camera = CameraFrame(
@@ -128,6 +131,7 @@ class RingDetectorNode(DetectorNode):
             self.trouble = 'the camera has moved: calibrate its extrinsics, then restart this node'
         elif detection.fit is not None:
             self._publish(colour_message.header.stamp, detection.fit)
+            self._monitor.update(detection, depth, intrinsics)
 
     def _publish(self, stamp, fit) -> None:
         T_base_tip, covariance = pose_in_base(fit, self._mounting)
@@ -141,6 +145,13 @@ class RingDetectorNode(DetectorNode):
     def _expected_axis(self, centre_m: np.ndarray) -> np.ndarray:
         """Where the ring's axis points if the arm is one arc, in the optical frame."""
         return expected_axis(centre_m, self._mounting.T_base_camera)
+
+    def status(self):
+        """Return level, message and values, with what is wrong with the camera."""
+        level, message, values = super().status()
+        if self._monitor.trouble is not None:
+            level, message = max(level, diagnostics.WARN), f'{message}; {self._monitor.trouble}'
+        return level, message, values
 
 
 def main(args=None) -> int:

@@ -1,0 +1,331 @@
+"""Find systematic errors of a camera from the ring in view: its size is known.
+
+The width of the ring in the image and its depth must agree, and so must the relief of its wall in
+depth; over many poses this tells a wrong scale of depth from a wrong focal length and from a lens
+that bends the rays in another way than its model says. One least-squares problem has the pose of
+the ring in every frame and five unknowns that all frames share; the poses are eliminated (Schur
+complement), and the covariance of the rest is taken from how the frames differ (the sandwich
+estimator of Huber 1967), so that it holds for errors that are not Gaussian or not independent
+within a frame.
+"""
+
+from collections import deque
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from soft_arm_description.depth_sensor import DepthSensor
+from soft_arm_description.robot import Ring
+from soft_arm_vision.calibration.camera_correction import CameraCorrection
+from soft_arm_vision.clouds.cloud import CELL_PX, back_project_cells, solid_pixels
+from soft_arm_vision.clouds.cylinder import cross, normal_equations, perpendiculars, tukey
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.ring.fit import RingFit
+from soft_arm_vision.ring.outline import Outline, outline_of, outline_residual
+from soft_arm_vision.segmentation.candidate import Candidate
+
+DEPTH_SCALE, FOCAL_LENGTH, LENS, DEPTH_OFFSET, EDGE_OFFSET = range(5)
+CAUSES = (DEPTH_SCALE, FOCAL_LENGTH, LENS)
+# Standard deviations before anything is seen: relative scale and focal length, and k1.
+PRIOR_SD = (0.05, 0.05, 0.2)
+EDGE_OFFSET_SD_PX = 0.3  # of a mask that is drawn too large or too small
+MIN_VIEWS, MOST_VIEWS = 30, 600
+STEPS, POSE_STEPS = 3, 4
+MAX_STEP = 0.2  # of a pose [m, rad]; where less of the ring is seen the fit diverges
+CUT_SIGMAS, MIN_INCIDENCE = 4.7, 0.3
+REACH = 0.45  # of the ring's height, from its middle: beyond are its ends
+EDGE_CUT_PX = 3.0
+MARGIN_PX = 7  # around a mask, whose border is left out, but not at the image's edge
+EDGE_ALIKE = 30  # edge points whose errors are alike
+# What the model of masks and walls leaves of each cause, whatever the number of views.
+SYSTEMATIC_SD = (1e-3, 2e-3, 5e-3)
+CONTRADICTED = 9.0  # chi-square of one degree of freedom at 3 standard deviations
+NAMED = (3e-3, 5e-3, 0.015)  # smallest error of each cause that is named
+
+
+@dataclass(frozen=True)
+class RingView:
+    """The ring in one frame.
+
+    Attributes:
+        points: Points of depth on its wall [m] in the optical frame, shape (n, 3).
+        outline: Edge points of its mask.
+        centre, axis: Centre [m] and unit axis that were found, shape (3,) each.
+    """
+
+    points: np.ndarray
+    outline: Outline
+    centre: np.ndarray
+    axis: np.ndarray
+
+
+def view_of(
+    candidate: Candidate,
+    fit: RingFit,
+    depth_m: np.ndarray,
+    intrinsics: Intrinsics,
+) -> RingView:
+    """Return the view of a ring that was detected.
+
+    Args:
+        candidate: Its mask.
+        fit: Its pose.
+        depth_m: Depth of the whole image [m], 0 where there is none, shape (h, w).
+        intrinsics: Intrinsics of the image.
+    """
+    rows, columns = candidate.widened(MARGIN_PX, depth_m.shape)
+    solid = solid_pixels(candidate.mask_in(rows, columns), depth_m[rows, columns])
+    points = back_project_cells(
+        solid, depth_m[rows, columns], intrinsics, (rows.start, columns.start)
+    )
+    return RingView(points, outline_of(candidate, depth_m, intrinsics), fit.centre, fit.axis)
+
+
+@dataclass(frozen=True)
+class CameraErrors:
+    """What all frames say of the camera.
+
+    Attributes:
+        values: True depth over stated depth less 1, true focal length over stated one less 1,
+            radial distortion that the lens model lacks, offset of depth beyond that of the
+            sensor's model [m], and offset of the mask's edges [px], shape (5,).
+        covariance: Their covariance, shape (5, 5).
+        frames: Number of frames.
+    """
+
+    values: np.ndarray
+    covariance: np.ndarray
+    frames: int
+
+    def explanations(self) -> list['Explanation']:
+        """Return the simplest sets of errors that the views do not contradict, likeliest first."""
+        for count in range(len(CAUSES) + 1):
+            found = [self.explained_by(causes) for causes in combinations(CAUSES, count)]
+            kept = [e for e in found if e.contradiction < CONTRADICTED]
+            if kept:
+                return sorted(kept, key=lambda e: e.contradiction)
+        raise AssertionError('all causes together leave nothing unexplained')
+
+    def explained_by(self, causes: tuple[int, ...]) -> 'Explanation':
+        """Return the likeliest errors if only some of CAUSES are wrong."""
+        information = np.linalg.inv(self.covariance[:3, :3] + np.diag(np.square(SYSTEMATIC_SD)))
+        wanted, values, sd = list(causes), np.zeros(3), np.zeros(3)
+        if wanted:
+            covariance = np.linalg.inv(information[np.ix_(wanted, wanted)])
+            values[wanted] = covariance @ information[wanted] @ self.values[:3]
+            sd[wanted] = np.sqrt(np.diag(covariance))
+        left = self.values[:3] - values
+        return Explanation(values, sd, float(left @ information @ left))
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Errors of the camera that would explain what was seen.
+
+    Attributes:
+        values, sd: Of each of CAUSES, as in `CameraErrors`, 0 if it is right; shape (3,).
+        contradiction: Chi-square of what stays unexplained.
+    """
+
+    values: np.ndarray
+    sd: np.ndarray
+    contradiction: float
+
+    @property
+    def correction(self) -> CameraCorrection:
+        """What corrects these errors."""
+        scale, focal, radial = (round(float(v), 6) for v in self.values)
+        return CameraCorrection(depth_scale=1 + scale, focal_length_scale=1 + focal, radial=radial)
+
+    def __str__(self) -> str:
+        said = []
+        scale, focal, radial = self.values
+        if scale:
+            word = 'far' if scale < 0 else 'near'
+            said.append(
+                f'depth is stated {100 * abs(1 / (1 + scale) - 1):.2f} % too {word} '
+                f'(+-{100 * self.sd[DEPTH_SCALE]:.2f})'
+            )
+        if focal:
+            word = 'long' if focal < 0 else 'short'
+            said.append(
+                f'the focal length is stated {100 * abs(1 / (1 + focal) - 1):.2f} % too {word} '
+                f'(+-{100 * self.sd[FOCAL_LENGTH]:.2f})'
+            )
+        if radial:
+            said.append(
+                f'the lens model lacks a radial distortion of {radial:+.3f} (+-{self.sd[LENS]:.3f})'
+            )
+        return ' and '.join(said) or 'depth scale, focal length and lens agree with the ring'
+
+
+def trouble(errors: CameraErrors) -> str | None:
+    """Return what is wrong with the camera in one line; None if nothing of any size is."""
+    likeliest, *others = errors.explanations()
+    if not (np.abs(likeliest.values) > NAMED).any():
+        return None
+    either = ', or '.join(str(e) for e in (likeliest, *others))
+    more = ' (move the ring nearer and farther to tell)' if others else ''
+    return f'{either}{more}: see `softarm calibrate camera-check`'
+
+
+class CameraCheck:
+    """Collect views of the ring and estimate the systematic errors of the camera.
+
+    A view costs some milliseconds; what it says is kept as normal equations about assumed errors,
+    from which errors that differ by a percent follow in one step, to a sixth of that.
+
+    Args:
+        ring: Size of the ring.
+        sensor: Random errors of the camera.
+        about: Assumed values of `CameraErrors`, shape (5,); None: a camera without errors.
+    """
+
+    def __init__(self, ring: Ring, sensor: DepthSensor, about: np.ndarray | None = None):
+        self._ring, self._sensor = ring, sensor
+        self._mean = np.zeros(5)
+        self._about = self._mean if about is None else about
+        self._known = np.array([*PRIOR_SD, max(sensor.bias_sd_m, 1e-5), EDGE_OFFSET_SD_PX]) ** -2.0
+        self._views: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=MOST_VIEWS)
+
+    @property
+    def views(self) -> int:
+        """Number of views that are kept."""
+        return len(self._views)
+
+    def add(self, view: RingView) -> None:
+        """Add the ring in one frame; a view in which too little of it is seen is left out."""
+        for _ in range(POSE_STEPS):
+            matrix, gradient, axes = _normal_equations(view, self._about, self._ring, self._sensor)
+            if not np.trace(matrix[:5, :5]) > 0:
+                return
+            inner = np.linalg.inv(matrix[:5, :5])
+            step = inner @ gradient[:5]
+            if not np.abs(step).max() < MAX_STEP:
+                return
+            view = _moved(view, step, axes)
+        mixed = matrix[5:, :5] @ inner
+        self._views.append(
+            (matrix[5:, 5:] - mixed @ matrix[:5, 5:], gradient[5:] - mixed @ gradient[:5])
+        )
+
+    def errors(self) -> CameraErrors:
+        """Return the errors of the camera.
+
+        Raises:
+            VisionError: If there are too few views.
+        """
+        if len(self._views) < MIN_VIEWS:
+            raise VisionError(
+                f'the ring was seen in {len(self._views)} poses, {MIN_VIEWS} are needed: keep it '
+                'in view and move it'
+            )
+        matrices, scores = (np.array(part) for part in zip(*self._views, strict=True))
+        covariance = np.linalg.inv(matrices.sum(axis=0) + np.diag(self._known))
+        step = covariance @ (scores.sum(axis=0) + self._known * (self._mean - self._about))
+        left = scores - matrices @ step
+        spread = left.T @ left + np.diag(self._known)
+        return CameraErrors(self._about + step, covariance @ spread @ covariance, len(scores))
+
+
+def camera_errors(views: list[RingView], ring: Ring, sensor: DepthSensor) -> CameraErrors:
+    """Estimate the errors of a camera from all views, in several steps; see `CameraCheck`.
+
+    Raises:
+        VisionError: If there are too few views.
+    """
+    about = None
+    for _ in range(STEPS):
+        check = CameraCheck(ring, sensor, about)
+        for view in views:
+            check.add(view)
+        errors = check.errors()
+        about = errors.values
+    return errors
+
+
+def _normal_equations(
+    view: RingView, values: np.ndarray, ring: Ring, sensor: DepthSensor
+) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Return matrix (10, 10) and gradient (10,) of one frame, and the axes of its pose's steps.
+
+    The unknowns are three shifts and two tilts of the ring, and the five shared ones.
+    """
+    axes = (*perpendiculars(view.axis), view.axis)
+    e1, e2, axis = axes
+    rays, radius2 = _true_rays(view.points[:, :2] / view.points[:, 2:], values)
+    stated_m = view.points[:, 2]
+    directions = np.column_stack([rays, np.ones(len(rays))])
+    bias_m = sensor.expected_bias_m(_slope(view, directions, stated_m))
+    depth_m = (1 + values[DEPTH_SCALE]) * stated_m - bias_m - values[DEPTH_OFFSET]
+    points = directions * depth_m[:, None]
+    spread = sensor.sigma_m(stated_m) * np.linalg.norm(directions, axis=1)
+    wall, residual_m, weight, noise_m, *_ = normal_equations(
+        points, np.asarray(view.centre, float), e1, e2, axis, ring.radius_m, ring.thickness_m,
+        np.zeros(3), spread, CUT_SIGMAS, False, MIN_INCIDENCE, REACH * ring.height_m,
+    )  # fmt: skip
+    # Derivatives at the model's depths: those at measured ones would correlate with the residuals.
+    along = wall[:, 0] * (directions @ e1) + wall[:, 1] * (directions @ e2)
+    depth_m = depth_m - residual_m / np.where(np.abs(along) > MIN_INCIDENCE, along, np.inf)
+    sideways = np.column_stack([rays, np.zeros(len(rays))]) * depth_m[:, None]
+    moved = (directions * depth_m[:, None], -sideways, radius2[:, None] * sideways, -directions)
+    rows = np.zeros((len(points), 10))
+    rows[:, [0, 1, 3, 4]] = wall[:, :4]
+    for k, by in enumerate(moved):
+        rows[:, 5 + k] = -(wall[:, 0] * (by @ e1) + wall[:, 1] * (by @ e2))
+    sure = weight / np.square(noise_m) / max(sensor.independent_px2 / CELL_PX**2, 1.0)
+    matrix, gradient = (rows.T * sure) @ rows, (rows.T * sure) @ residual_m
+
+    pixel, free = view.outline.pixel, ~view.outline.arm_adjacent
+    seen, radius2 = _true_rays(view.outline.rays, values)
+    edge = outline_residual(
+        replace(view.outline, rays=np.ascontiguousarray(seen)),
+        view.centre,
+        axis,
+        ring.radius_m,
+        ring.height_m,
+        ring.thickness_m,
+    )
+    g = edge.gradient
+    turned, normal = cross(edge.contact - view.centre, g), g[:, :2] * edge.contact[:, 2:]
+    outward = np.einsum('ni,ni->n', normal, edge.contact[:, :2] / edge.contact[:, 2:])
+    rows = np.zeros((len(g), 10))
+    rows[:, :5] = np.column_stack([g @ e1, g @ e2, g @ axis, turned @ e2, -(turned @ e1)])
+    rows[:, 5 + FOCAL_LENGTH], rows[:, 5 + LENS] = outward, -outward * radius2
+    rows /= pixel
+    rows[:, 5 + EDGE_OFFSET] = 1.0
+    residual_px = edge.distance / pixel - values[EDGE_OFFSET]
+    sure = free * tukey(residual_px, EDGE_CUT_PX) / sensor.edge_sd_px**2 / EDGE_ALIKE
+    matrix += (rows.T * sure) @ rows
+    matrix[:5, :5] += 1e-9 * np.trace(matrix[:5, :5]) * np.eye(5)
+    return matrix, gradient + (rows.T * sure) @ residual_px, axes
+
+
+def _slope(view: RingView, directions: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
+    """Return by how much the depth of the wall changes from pixel to pixel [m], shape (n,).
+
+    Along a surface with normal n, depth z on the ray d has the slope -z n / (n d).
+    """
+    offset = directions * depth_m[:, None] - view.centre
+    normal = offset - (offset @ view.axis)[:, None] * view.axis
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True) + 1e-12
+    incidence = np.maximum(np.abs(np.einsum('ni,ni->n', normal, directions)), MIN_INCIDENCE)
+    return depth_m * view.outline.pixel * np.hypot(normal[:, 0], normal[:, 1]) / incidence
+
+
+def _true_rays(rays: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rays (n, 2) of a camera with these errors, and their squared radii (n,)."""
+    radius2 = np.square(rays).sum(axis=1)
+    return rays * ((1 + values[LENS] * radius2) / (1 + values[FOCAL_LENGTH]))[:, None], radius2
+
+
+def _moved(view: RingView, step: np.ndarray, axes: tuple[np.ndarray, ...]) -> RingView:
+    """Return the view with its pose after a step of three shifts [m] and two tilts."""
+    axis = view.axis + step[3:] @ np.array(axes[:2])
+    return replace(
+        view,
+        centre=view.centre + step[:3] @ np.array(axes),
+        axis=axis / np.linalg.norm(axis),
+    )
