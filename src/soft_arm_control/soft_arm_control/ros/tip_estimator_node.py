@@ -8,7 +8,6 @@ message with a value that is not finite, another frame or an old stamp is ignore
 
 from dataclasses import dataclass
 
-import numpy as np
 from geometry_msgs.msg import PointStamped, PoseWithCovarianceStamped
 from std_msgs.msg import Header
 
@@ -44,7 +43,7 @@ class TipEstimatorNode(Node):
         arm = load_bellows_arm(p.robot, p.rig)
         self._robot = arm.robot
         dynamics = load_calibration(load_rig(p.rig), Dynamics, self._robot).values
-        nothing_learnt = ResidualModel(np.mean(arm.length_limits_m, axis=0))
+        nothing_learnt = ResidualModel(arm.n_actuators)
         self._filter = BiasFilter(arm, nothing_learnt, dynamics)
         self._ignored = UnusableMessages(self)
         self._pressures_rate = diagnostics.RateMeter(self.now_s)

@@ -76,7 +76,7 @@ class TipController:
         self._arm = arm
         self._dynamics = dynamics
         self._settings = settings
-        self.residual_model = ResidualModel(np.mean(arm.length_limits_m, axis=0))
+        self.residual_model = ResidualModel(arm.n_actuators)
         self._bias_filter = BiasFilter(arm, self.residual_model, dynamics)
         self._preview_s = (
             dynamics.mechanical_lag_s + dynamics.valve_delay_s + REFERENCE_TIME_CONSTANT_S

@@ -1,10 +1,11 @@
 """Residual model: a Gaussian process that learns the error of the kinematic model during a run.
 
-A Gaussian process (Rasmussen & Williams 2006, ch. 2) over the actuator lengths. Its constant and
-linear kernels extrapolate to configurations not yet visited; its squared exponential kernel fits
-each neighbourhood to what was measured there. The direction of motion is not an input on purpose:
-with it the loop oscillated where a run had shown one direction only. The bias filter estimates the
-hysteresis instead.
+A Gaussian process (Rasmussen & Williams 2006, ch. 2) over the actuator lengths. Its constant kernel
+extrapolates to configurations not yet visited; its squared exponential kernel fits each
+neighbourhood to what was measured there. Two things are left out on purpose. A linear kernel
+extrapolated three samples far apart to more than the arm moves, and the loop diverged. With the
+direction of motion as an input the loop oscillated where a run had shown one direction only; the
+bias filter estimates the hysteresis instead.
 """
 
 from dataclasses import dataclass
@@ -22,7 +23,6 @@ class ResidualModelSettings:
 
     length_scale_m: float = 0.040
     constant_m: float = 0.008
-    linear_m: float = 0.006
     local_m: float = 0.002
     noise_m: float = 0.0003
     capacity: int = 80
@@ -36,13 +36,11 @@ class ResidualModel:
 
     def __init__(
         self,
-        middle_lengths_m: np.ndarray,
+        n_actuators: int,
         settings: ResidualModelSettings = ResidualModelSettings(),
     ):
-        self._middle_m = np.asarray(middle_lengths_m, float)
         self._settings = settings
-        n = len(self._middle_m)
-        self._x: np.ndarray = np.empty((0, n))
+        self._x: np.ndarray = np.empty((0, n_actuators))
         self._errors_m: np.ndarray = np.empty((0, 3))
         self._weights_m: np.ndarray = np.empty((0, 3))
 
@@ -59,7 +57,7 @@ class ResidualModel:
             lengths_m: Actuator lengths [m], shape (n,).
             error_m: True tip minus model tip [m], shape (3,).
         """
-        x = (lengths_m - self._middle_m) / self._settings.length_scale_m
+        x = lengths_m / self._settings.length_scale_m
         same = self._settings.same_m / self._settings.length_scale_m
         stop = len(self._x)
         if stop and np.abs(self._x[-1] - x).max() <= same:
@@ -72,12 +70,10 @@ class ResidualModel:
 
     def at(self, lengths_m: np.ndarray) -> np.ndarray:
         """Return the expected error [m], shape (3,); zero before the first sample."""
-        x = (lengths_m - self._middle_m) / self._settings.length_scale_m
+        x = lengths_m / self._settings.length_scale_m
         return self._kernel(x[None])[0] @ self._weights_m
 
     def _kernel(self, x: np.ndarray) -> np.ndarray:
         s = self._settings
         square = np.sum((x[:, None] - self._x[None]) ** 2, axis=-1)
-        return (
-            s.constant_m**2 + s.linear_m**2 * (x @ self._x.T) + s.local_m**2 * np.exp(-0.5 * square)
-        )
+        return s.constant_m**2 + s.local_m**2 * np.exp(-0.5 * square)

@@ -10,7 +10,7 @@ R = (3e-4) ** 2 * np.eye(3)
 
 @pytest.fixture
 def estimator(arm, dynamics):
-    return BiasFilter(arm, ResidualModel(arm.length_limits_m.mean(axis=0)), dynamics)
+    return BiasFilter(arm, ResidualModel(arm.n_actuators), dynamics)
 
 
 def pressures_at(t_s):
@@ -108,7 +108,7 @@ def test_old_and_repeated_images_are_not_used(estimator, arm):
 
 
 def test_remembering_changes_nothing_here_and_helps_there(arm, dynamics):
-    known = ResidualModel(arm.length_limits_m.mean(axis=0))
+    known = ResidualModel(arm.n_actuators)
     estimator = BiasFilter(arm, known, dynamics)
     here_pa = feed(estimator, arm, 2.0, 0.06)
     here_m = arm.lengths(here_pa)
@@ -123,7 +123,7 @@ def test_remembering_changes_nothing_here_and_helps_there(arm, dynamics):
     ('stop_s', 'at_rest'), [(0.4, True), (0.7, False), (0.95, False), (1.2, False), (2.0, True)]
 )
 def test_only_an_arm_at_rest_is_remembered(arm, dynamics, stop_s, at_rest):
-    known = ResidualModel(arm.length_limits_m.mean(axis=0))
+    known = ResidualModel(arm.n_actuators)
     estimator = BiasFilter(arm, known, dynamics)
     feed(estimator, arm, stop_s, 0.06)
     estimator.remember()

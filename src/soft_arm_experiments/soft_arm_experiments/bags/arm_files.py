@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-import numpy as np
-
 from soft_arm_control.tip.bias_filter import BiasFilter
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_control.tip.residual_model import ResidualModel
@@ -54,7 +52,7 @@ class ArmFiles:
         arm = self.models[CALIBRATED]
         if self.dynamics is None or not isinstance(arm, BellowsArm):
             return None
-        nothing_learnt = ResidualModel(np.mean(arm.length_limits_m, axis=0))
+        nothing_learnt = ResidualModel(arm.n_actuators)
         return BiasFilter(arm, nothing_learnt, self.dynamics)
 
 
