@@ -28,13 +28,13 @@ setup(
         ),
     ],
     python_requires='>=3.11',
-    install_requires=['numpy>=1.26', 'pydantic>=2.9', 'PyYAML>=6.0'],
+    install_requires=['numpy>=1.26', 'pydantic>=2.9', 'PyYAML>=6.0', 'scipy'],
     zip_safe=True,
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
     description='Robot files: the single source for a robot, with URDF and calibration.',
     license='Apache-2.0',
-    extras_require={'test': ['pytest', 'scipy']},
+    extras_require={'test': ['pytest']},
     entry_points={
         'console_scripts': [
             'robot_urdf = soft_arm_description.cli:main',

@@ -55,7 +55,7 @@ def with_pressures(path: Path) -> Path:
 @pytest.fixture
 def launched(tmp_path, ros_domain):
     bag = with_pressures(tmp_path / 'bag')
-    command = [str(LAUNCH / 'replay.launch.xml'), f'bag:={bag}', 'segmenter:=colour']
+    command = [str(LAUNCH / 'replay.launch.xml'), f'bag:={bag}', 'tip_source:=colour']
     graph = LaunchedGraph(tmp_path / 'launch.txt', command, STREAMS)
     try:
         yield graph

@@ -11,7 +11,7 @@ from soft_arm_experiments.cli import calibrate_dynamics, experiment, vision_eval
 from soft_arm_kinematics.cli import ik, kinematics
 from soft_arm_kinematics.ros.forward_kinematics_node import ForwardKinematicsNode
 from soft_arm_kinematics.ros.inverse_kinematics_node import InverseKinematicsNode
-from soft_arm_vision.ros.ring_detector_node import RingDetectorNode
+from soft_arm_vision.ros.tip_tracker_node import TipTrackerNode
 
 ARM, FINGER = 'two_module_arm', 'four_piece_finger'
 NODES = {
@@ -21,7 +21,7 @@ NODES = {
         (TipControllerNode, ARM),
     ],
     'pressure_bend': [(ForwardKinematicsNode, FINGER), (GripperControllerNode, FINGER)],
-    'extrinsics': [(RingDetectorNode, ARM)],
+    'extrinsics': [(TipTrackerNode, ARM)],
     'dynamics': [(TipControllerNode, ARM)],
     'no_load_reference': [(GripperControllerNode, FINGER)],
     'ring_noise': [],  # of virtual rigs only

@@ -26,7 +26,7 @@ NODES = (
     'pneumatic_driver',
     'forward_kinematics',
     'inverse_kinematics',
-    'ring_detector',
+    'tip_tracker',
     'tip_controller',
 )
 STREAMS = {
@@ -271,7 +271,7 @@ def test_time_goes_on_without_a_stopped_controller_until_it_answers_again(rig):
 
 
 def test_killed_nodes_are_started_again_and_work(rig):
-    rig.kill('ring_detector')
+    rig.kill('tip_tracker')
     rig.kill('inverse_kinematics')
     rig.wait(
         lambda: all(starts(rig, name) >= 2 for name in rig.killed),

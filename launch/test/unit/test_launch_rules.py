@@ -19,7 +19,7 @@ END_THE_LAUNCH = {
 }
 LAUNCHES = [
     ('sim', {}),
-    ('sim', {'vision': 'false', 'control': 'false', 'namespace': 'left'}),
+    ('sim', {'tip_source': 'none', 'control': 'false', 'namespace': 'left'}),
     ('sim', {'bellows': 'true', 'squid': 'true'}),
     ('cell', {}),
     ('bellows', {}),
@@ -59,12 +59,12 @@ def test_every_node_is_waited_for(processes):
     )
 
 
-@pytest.mark.parametrize('vision', ['true', 'false'])
-def test_a_replay_starts_nothing_that_can_command_and_ends_with_the_bag(vision, tmp_path):
-    given = {'bag': 'out/a b', 'vision': vision, 'namespace': 'left'}
+@pytest.mark.parametrize('tip_source', ['fiducial', 'recorded'])
+def test_a_replay_starts_nothing_that_can_command_and_ends_with_the_bag(tip_source, tmp_path):
+    given = {'bag': 'out/a b', 'tip_source': tip_source, 'namespace': 'left'}
     *nodes, player = describe(LAUNCH / 'replay.launch.xml', given, tmp_path).processes
     names = {f'/left/{name}' for name in ('forward_kinematics', 'tip_estimator')}
-    names |= {'/left/ring_detector'} if vision == 'true' else set()
+    names |= {'/left/tip_tracker'} if tip_source != 'recorded' else set()
     assert {process.node for process in nodes} == names
     assert all(process.parameters['use_sim_time'] and process.respawn for process in nodes)
     assert player.node is None and player.shutdown_on_exit

@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from soft_arm_description.errors import DescriptionError
+from soft_arm_description.fiducial import Fiducial
 from soft_arm_description.segments import KINDS, Segment
 from soft_arm_description.segments import BellowsSegment as BellowsSegment
 from soft_arm_description.segments.values import (
@@ -132,6 +133,7 @@ class Robot(Strict):
     base: Base
     segments: Annotated[tuple[Segment, ...], Field(min_length=1, max_length=20)]
     ring: Ring | None = None
+    fiducial: Fiducial | None = None
     tip: Tip | None = None
     cut_lines: CutLines | None = None
     tip_frames: tuple[Name, ...] = ()  # fixed frames on the tip, such as a camera's

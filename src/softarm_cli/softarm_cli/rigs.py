@@ -44,9 +44,9 @@ _ARM = (
     ),
     Needed(
         'extrinsics',
-        'launch the rig with vision:=false control:=false, '
+        'launch the rig with tip_source:=none control:=false, '
         'and put the ring on the pegs of the calibration jig',
-        'ring_detector',
+        'tip_tracker',
     ),
     Needed(
         'dynamics',

@@ -71,7 +71,7 @@ class TipControllerNode(Node):
         self._problem = ''  # of the last goal
         self._ticks = 0
         self._ignored = UnusableMessages(self)
-        self._detector = f'{self.get_namespace().strip("/")}/ring_detector'.lstrip('/')
+        self._detector = f'{self.get_namespace().strip("/")}/tip_tracker'.lstrip('/')
         # Stamp of the newest ring pose, until a command follows it.
         self._unanswered_stamp_s: float | None = None
         self._latencies_s: deque[float] = deque(maxlen=LATENCIES_KEPT)

@@ -104,7 +104,7 @@ class Rig(SpinningNode):
 
     def detector_says(self, text):
         self._diagnostics.publish(
-            DiagnosticArray(status=[DiagnosticStatus(name='soft_arm/ring_detector', message=text)])
+            DiagnosticArray(status=[DiagnosticStatus(name='soft_arm/tip_tracker', message=text)])
         )
 
     def offer_ik(self, after_s=0.0):

@@ -1,10 +1,11 @@
-"""Where a rig in process sees its ring: rendered camera and detector, or calibrated pose noise."""
+"""Where a rig in process sees its tip: rendered camera and tracker, or calibrated pose noise."""
 
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from soft_arm_description.calibration import load_calibration
+from soft_arm_description.depth_sensor import DepthSensor, sensor_of
 from soft_arm_description.rig import Rig
 from soft_arm_description.robot import Robot
 from soft_arm_experiments.arm.ring_noise import RingNoise
@@ -14,10 +15,7 @@ from soft_arm_sim.stepped_rig import Exposure
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.extrinsics import Mounting
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring.arc_prior import expected_axis
-from soft_arm_vision.ring.detector import RingDetector
-from soft_arm_vision.ring.pose_in_base import pose_in_base
-from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
+from soft_arm_vision.tip_sources import make_tracker
 
 
 class Sight(NamedTuple):
@@ -45,41 +43,43 @@ class Eye(Protocol):
 
 
 class CameraEye:
-    """The virtual camera and the ring detector, as the virtual rig has them.
+    """The virtual camera and a tracker of the tip, as the virtual rig has them.
 
     Args:
         robot: The robot file.
         mounting: Calibrated pose of the camera.
         plant_seed: Draws the camera's noise.
-        segmenter: Name of the segmenter, see `make_segmenter`.
+        tip_source: Name of the tracker, see `make_tracker`.
+        sensor: Calibrated errors of the camera.
 
     Raises:
         SimulationError: If there is no OpenGL to render with.
-        VisionError: If the robot has no ring, or the segmenter cannot find it.
+        VisionError: If the robot has nothing on its tip that the tracker can find.
     """
 
-    def __init__(self, robot: Robot, mounting: Mounting, plant_seed: int, segmenter: str):
-        ring, parameters = ring_of(robot), camera_for(robot)
-        self._detector = RingDetector(ring, make_segmenter(segmenter, ring))
-        self._mounting, image = mounting, parameters.image
+    def __init__(
+        self,
+        robot: Robot,
+        mounting: Mounting,
+        plant_seed: int,
+        tip_source: str,
+        sensor: DepthSensor,
+    ):
+        self._tracker = make_tracker(tip_source, robot, mounting, sensor)
+        parameters = camera_for(robot)
+        image = parameters.image
         self._intrinsics = Intrinsics(
             image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px
         )
         self._camera = VirtualCamera(robot, parameters, jig_for(robot), plant_seed)
 
     def see(self, exposure: Exposure) -> Sight:
-        """Render and detect; see `Eye`."""
+        """Render and track; see `Eye`."""
         frame = self._camera.capture(exposure.qpos)
-        found = self._detector.detect(
-            frame.rgb,
-            frame.depth,
-            self._intrinsics,
-            lambda centre_m: expected_axis(centre_m, self._mounting.T_base_camera),
-        )
-        if found.fit is None:
-            return Sight(None, np.zeros((3, 3)), found.reason or 'no ring in view')
-        T_base_tip, covariance = pose_in_base(found.fit, self._mounting)
-        return Sight(T_base_tip[:3, 3], covariance[:3, :3])
+        found = self._tracker.track(frame.rgb, frame.depth, self._intrinsics)
+        if found.T_base_tip is None:
+            return Sight(None, np.zeros((3, 3)), found.trouble)
+        return Sight(found.T_base_tip[:3, 3], found.covariance[:3, :3])
 
     def close(self) -> None:
         """Free the OpenGL context."""
@@ -106,19 +106,20 @@ class NoiseEye:
         """Free nothing."""
 
 
-def eye_of(rig: Rig, robot: Robot, plant_seed: int, segmenter: str | None) -> Eye:
+def eye_of(rig: Rig, robot: Robot, plant_seed: int, tip_source: str | None) -> Eye:
     """Return the eye of a virtual rig.
 
     Args:
         rig: The rig, with its calibrations.
         robot: The robot file.
         plant_seed: Draws the camera's noise.
-        segmenter: Name of the segmenter; None: the ring by the rig's calibrated noise.
+        tip_source: Name of the tracker; None: the ring by the rig's calibrated noise.
 
     Raises:
         CalibrationError: If the calibration that the eye needs is missing.
         SimulationError, VisionError: See `CameraEye`.
     """
-    if segmenter is None:
+    if tip_source is None:
         return NoiseEye(load_calibration(rig, RingNoise, robot).values, plant_seed)
-    return CameraEye(robot, extrinsics.load(rig, robot), plant_seed, segmenter)
+    mounting, (sensor, _) = extrinsics.load(rig, robot), sensor_of(rig)
+    return CameraEye(robot, mounting, plant_seed, tip_source, sensor)

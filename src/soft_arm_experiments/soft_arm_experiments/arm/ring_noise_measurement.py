@@ -6,6 +6,7 @@ from contextlib import closing
 import numpy as np
 
 from soft_arm_description.calibration import Measurement
+from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_description.rig import VIRTUAL
 from soft_arm_experiments.arm.eyes import CameraEye
 from soft_arm_experiments.arm.reach import reach_poses
@@ -25,7 +26,8 @@ LEAST_SHARE = 0.9  # of the images must show a ring
 def measure(
     arm: BellowsArm,
     mounting: Mounting,
-    segmenter: str,
+    sensor: DepthSensor,
+    tip_source: str,
     on_pose: Callable[[], object],
     poses: int = POSES,
 ) -> tuple[RingNoise, Measurement]:
@@ -34,7 +36,8 @@ def measure(
     Args:
         arm: The arm.
         mounting: Calibrated pose of the camera; its errors are a part of the ring's.
-        segmenter: Name of the segmenter.
+        sensor: Calibrated errors of the camera.
+        tip_source: Name of the tracker.
         on_pose: Called `poses` times.
         poses: Their number.
 
@@ -45,7 +48,7 @@ def measure(
     robot, plant = arm.robot, pneumatic_arm(arm.robot, SEED)
     period_s = 1.0 / camera_for(robot).image.rate_hz
     places_m, errors_m, stated_m2 = [], [], []
-    with closing(CameraEye(robot, mounting, SEED, segmenter)) as eye:
+    with closing(CameraEye(robot, mounting, SEED, tip_source, sensor)) as eye:
         for lengths_m in reach_poses(arm, mounting.T_base_camera[:3, 3], poses, SEED):
             plant.robot.actuate(arm.clip_pressures(arm.pressures(lengths_m)))
             for _ in range(IMAGES):
@@ -67,7 +70,7 @@ def measure(
     low_m, high_m = np.min(places_m, axis=0), np.max(places_m, axis=0)
     return noise, Measurement(
         devices=VIRTUAL,
-        method=f'ring of the rendered camera ({segmenter}) less the true tip, least squares; '
+        method=f'ring of the rendered camera ({tip_source}) less the true tip, least squares; '
         f'{poses} poses, {IMAGES} images each',
         residuals=residuals,
         limits={

@@ -22,6 +22,7 @@ from soft_arm_description.calibration import (
     load_calibration,
     save_calibration,
 )
+from soft_arm_description.depth_sensor import sensor_of
 from soft_arm_description.rig import VIRTUAL, Rig, load_rig
 from soft_arm_description.robot import Robot, load_robot, shipped_robots
 from soft_arm_experiments.arm import ring_noise_measurement
@@ -97,7 +98,7 @@ def calibrate(rig: Rig, robot: Robot, on_part: Step = lambda: None) -> list[Path
     paths = [save_calibration(rig, values, robot, how) for values, how in measured]
     mounting = extrinsics.load(rig, robot)
     noise = ring_noise_measurement.measure(
-        BellowsArm(robot), mounting, 'colour', on_part, NOISE_POSES
+        BellowsArm(robot), mounting, sensor_of(rig)[0], 'colour', on_part, NOISE_POSES
     )
     paths.append(save_calibration(rig, noise[0], robot, noise[1]))
     return [path for path in paths if path is not None]

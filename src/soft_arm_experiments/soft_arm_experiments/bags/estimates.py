@@ -1,6 +1,6 @@
 """Tip of a recorded arm by its camera, by each kinematic model, and by the controller's estimate.
 
-The estimates are those of the running arm: the ring detector of `ring_detector`, the calibrated
+The estimates are those of the running arm: the ring detector of `tip_tracker`, the calibrated
 curve of `forward_kinematics`, and the filter of `tip_controller` without what it learns at goals.
 The filter takes pressures and rings in the order of the recording: an image as soon as it was
 recorded, a recorded ring pose when it was. So the same bag gives the same numbers.

@@ -9,6 +9,7 @@ from tqdm import tqdm
 
 from soft_arm_description.calibration import save_calibration, saved
 from soft_arm_description.command_line import CommandLine
+from soft_arm_description.depth_sensor import sensor_of
 from soft_arm_description.rig import VIRTUAL, RigError, load_rig
 from soft_arm_experiments.cli.calibrate_virtual import ERRORS
 from soft_arm_kinematics.arm import load_bellows_arm
@@ -26,10 +27,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_robot()
     parser.add_rig()
     parser.add_argument(
-        '--segmenter',
-        choices=('colour', 'yolact'),
+        '--tip-source',
+        choices=('yolact', 'colour', 'fiducial'),
         default='yolact',
-        help='how the ring is found (default: %(default)s)',
+        help='what measures the tip (default: %(default)s)',
     )
     parser.add_argument('--out', type=Path, metavar='FILE', help="another file than the rig's own")
     parser.add_json()
@@ -46,7 +47,9 @@ def _run(options: Namespace) -> int:
     arm = load_bellows_arm(options.robot, options.rig)
     mounting = extrinsics.load(rig, arm.robot)
     with tqdm(total=POSES, file=sys.stderr, desc='measuring', unit='pose') as progress:
-        noise, measurement = measure(arm, mounting, options.segmenter, progress.update)
+        noise, measurement = measure(
+            arm, mounting, sensor_of(rig)[0], options.tip_source, progress.update
+        )
     path = save_calibration(rig, noise, arm.robot, measurement, options.out)
     if options.json:
         values = {'values': noise.model_dump(mode='json'), 'residuals': measurement.residuals}

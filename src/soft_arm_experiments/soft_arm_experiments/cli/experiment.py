@@ -79,10 +79,10 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
         help='virtual arm to start (default: %(default)s)',
     )
     parser.add_argument(
-        '--segmenter',
-        choices=('yolact', 'colour'),
+        '--tip-source',
+        choices=('yolact', 'colour', 'fiducial'),
         default='yolact',
-        help='segmenter of the virtual rig that is started (default: %(default)s)',
+        help='what measures the tip of the virtual rig that is started (default: %(default)s)',
     )
     parser.add_argument(
         '--steps', type=positive_count, help="number of targets (default: the paper's)"
@@ -201,8 +201,8 @@ def _in_process(
     from soft_arm_experiments.arm.in_process_rig import InProcessRig
     from soft_arm_sim.delays import load_delays
 
-    seed, segmenter = options.plant_seed, None if options.pose_noise else options.segmenter
-    eye = eye_of(rig, arm.robot, seed, segmenter)
+    seed, tip_source = options.plant_seed, None if options.pose_noise else options.tip_source
+    eye = eye_of(rig, arm.robot, seed, tip_source)
     stack.callback(eye.close)
     delays = load_delays(options.delays) if options.delays else load_delays()
     return InProcessRig(arm, dynamics, eye, seed, delays), lambda: None
@@ -244,7 +244,7 @@ def _rig(
     if driver_is_running('soft_arm'):
         print(
             f'a rig is already running in ROS domain {domain}: using it; --plant-seed and '
-            '--segmenter are ignored',
+            '--tip-source are ignored',
             file=sys.stderr,
         )
         return None, lambda: None, time_is_simulated()
@@ -258,7 +258,7 @@ def _rig(
         VirtualRig(
             options.plant_seed,
             folder / 'rig.log',
-            segmenter=options.segmenter,
+            tip_source=options.tip_source,
             use_sim_time='true',
             program='experiment',
         )

@@ -38,10 +38,10 @@ def main(argv: list[str] | None = None) -> int:
         '--targets', type=positive_count, default=12, help='of each arm (default: %(default)s)'
     )
     parser.add_argument(
-        '--segmenter',
-        choices=('yolact', 'colour'),
+        '--tip-source',
+        choices=('yolact', 'colour', 'fiducial'),
         default='yolact',
-        help='how the ring is found in the rendered pictures (default: %(default)s)',
+        help='what measures the tip in the rendered pictures (default: %(default)s)',
     )
     parser.add_argument(
         '--pose-noise',
@@ -63,13 +63,13 @@ def _run(options: Namespace) -> int:
     arm = load_bellows_arm(options.robot, str(rig.folder))
     dynamics = load_calibration(load_rig(str(rig.folder)), Dynamics, arm.robot).values
     camera_m = extrinsics.load(rig, arm.robot).T_base_camera[:3, 3]
-    segmenter = None if options.pose_noise else options.segmenter
+    tip_source = None if options.pose_noise else options.tip_source
     moves = {}
     total = len(options.plant_seed) * options.targets
     with tqdm(total=total, unit='move', file=sys.stderr, desc=arm.robot.name) as progress:
         for seed in options.plant_seed:
             poses_m = reach_poses(arm, camera_m, options.targets, seed)
-            with closing(eye_of(rig, arm.robot, seed, segmenter)) as eye:
+            with closing(eye_of(rig, arm.robot, seed, tip_source)) as eye:
                 virtual = InProcessRig(arm, dynamics, eye, seed, load_delays())
                 moves[seed] = reach(virtual, arm, poses_m, progress.update)
     by_seed = {str(seed): summary(done) for seed, done in moves.items()}

@@ -37,7 +37,10 @@ def main(argv: list[str]) -> int:
         help='number of fits at each pose (default: %(default)s)',
     )
     parser.add_argument(
-        '--segmenter', choices=('yolact', 'colour'), default='yolact', help='(default: %(default)s)'
+        '--tip-source',
+        choices=('yolact', 'colour'),
+        default='yolact',
+        help='(default: %(default)s)',
     )
     parser.add_argument(
         '--depth-scale-error',
@@ -64,7 +67,7 @@ def _measure(options: Namespace) -> int:
             load_robot(options.robot),
             places=options.places,
             frames=options.fits,
-            segmenter=options.segmenter,
+            segmenter=options.tip_source,
             depth_scale_error=options.depth_scale_error,
             seed=options.seed,
             report=bar.update,

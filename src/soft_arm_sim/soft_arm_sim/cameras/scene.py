@@ -8,6 +8,7 @@ import numpy as np
 
 from soft_arm_description.robot import BellowsSegment, Ring, Robot
 from soft_arm_physics.model.robot import add_robot
+from soft_arm_sim.cameras.markers import add_markers
 from soft_arm_sim.cameras.parameters import CameraParameters
 from soft_arm_sim.cameras.placement import scale_for
 from soft_arm_sim.cameras.stereo import add_cameras
@@ -85,6 +86,8 @@ def scene_spec(robot: Robot, parameters: CameraParameters) -> mujoco.MjSpec:
         mass=0,
         group=RING_GROUP,
     )
+    if robot.fiducial is not None:
+        add_markers(tip_body, robot.fiducial, last.rigid_length_m, ARM_GROUP)
     jig = spec.worldbody.add_body(name='jig', mocap=True)
     jig.add_geom(
         name='ring_on_peg',

@@ -1,6 +1,6 @@
 """Pictures and clouds of the cameras in a graph, while the page that has control wants them.
 
-Images are large, and `ring_detector` draws its overlay only for a subscriber: so none is subscribed
+Images are large, and `tip_tracker` draws its overlay only for a subscriber: so none is subscribed
 to until it is chosen.
 """
 

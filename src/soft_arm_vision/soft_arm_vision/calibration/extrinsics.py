@@ -86,6 +86,20 @@ class Mounting:
     covariance: np.ndarray
     scale: float
 
+    def in_base(
+        self, T_camera_tip: np.ndarray, covariance: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return a pose (4, 4) and its covariance (6, 6) [m, rad] in the base frame.
+
+        Args:
+            T_camera_tip: The pose in the optical frame, shape (4, 4).
+            covariance: Of position and rotation about the optical frame's axes; what is not known
+                of the camera's pose is added.
+        """
+        T = self.T_base_camera @ T_camera_tip
+        both = np.kron(np.eye(2), self.T_base_camera[:3, :3])
+        return T, both @ covariance @ both.T + self.covariance_at(T[:3, 3])
+
     def covariance_at(self, position_m: np.ndarray) -> np.ndarray:
         """Return what the calibration adds to the covariance (6, 6) of a pose at a position [m].
 

@@ -30,7 +30,7 @@ _REMEDIES = (
     (r'no pairs of colour', 'check that the camera runs with aligned depth'),
     (
         r'ring lost|no ring',
-        'look at the debug overlay of ring_detector: check the light, what hides the ring, other '
+        'look at the debug overlay of tip_tracker: check the light, what hides the ring, other '
         'objects of its colour, and the ring in the robot file',
     ),
     (r'slower than real time', 'end other programs, or use a machine with more cores'),

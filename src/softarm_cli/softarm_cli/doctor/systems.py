@@ -46,7 +46,7 @@ SYSTEMS = (
             'pneumatic_driver',
             'forward_kinematics',
             'inverse_kinematics',
-            'ring_detector',
+            'tip_tracker',
             'tip_controller',
         ),
         ('/camera/*',),

@@ -11,7 +11,7 @@ from ament_index_python.packages import (
     get_package_share_directory,
 )
 
-_KNOWN = 'var, env, find-pkg-share, find-pkg-prefix, dirname, command'
+_KNOWN = 'var, env, find-pkg-share, find-pkg-prefix, dirname, command, equals, not-equals'
 _COMMAND_S = 300.0  # of a command: calibrating a virtual rig on a busy machine
 
 
@@ -89,6 +89,10 @@ def _value(
             return _of_package(get_package_share_directory, package)
         case 'find-pkg-prefix', [package]:
             return _of_package(get_package_prefix, package)
+        case 'equals', [one, other]:
+            return str(one == other).lower()
+        case 'not-equals', [one, other]:
+            return str(one != other).lower()
         case 'command', [_, *_]:
             return _output(inside.removeprefix('command'))
     raise SubstitutionError(f'unknown substitution $({inside}); known: {_KNOWN}')

@@ -116,7 +116,7 @@ def test_commands_that_nobody_hears_are_sent(bag):
 def graph(ros_domain):
     """A look at a graph with a detector."""
     build = publisher(RING, PoseWithCovarianceStamped, PoseWithCovarianceStamped)
-    with SpinningNode('ring_detector', 'soft_arm', build=build), Graph() as graph:
+    with SpinningNode('tip_tracker', 'soft_arm', build=build), Graph() as graph:
         graph.discover()
         yield graph
 
@@ -131,7 +131,7 @@ def refusal(graph, bag, **how):
 
 
 def test_a_topic_with_a_publisher_is_refused(graph, bag):
-    assert f'{RING} is published by /soft_arm/ring_detector already' in refusal(graph, bag)
+    assert f'{RING} is published by /soft_arm/tip_tracker already' in refusal(graph, bag)
     assert refusal(graph, bag, topics=(PRESSURES,)) is None
     assert refusal(graph, bag, namespace='replay') is None
 
@@ -175,7 +175,7 @@ def test_the_default_recording_holds_truth_and_with_images_the_camera(tmp_path, 
     def build(node):
         publisher(TRUTH, PoseStamped, PoseStamped)(node)
         publisher('/camera/camera/color/image_raw', Image, Image)(node)
-        publisher('/soft_arm/ring_detector/debug/overlay', Image, Image)(node)
+        publisher('/soft_arm/tip_tracker/debug/overlay', Image, Image)(node)
 
     wanted = {TRUTH, '/camera/camera/color/image_raw'}
     with SpinningNode('rig', build=build):
@@ -189,7 +189,7 @@ def test_the_default_recording_holds_truth_and_with_images_the_camera(tmp_path, 
         recorder.stop()
     with open_bag(tmp_path / 'bag') as bag:
         held = {connection.topic for connection in bag.connections}
-    assert wanted <= held and '/soft_arm/ring_detector/debug/overlay' not in held
+    assert wanted <= held and '/soft_arm/tip_tracker/debug/overlay' not in held
     with pytest.raises(BagError, match='exists already'):
         Recorder().start(None, tmp_path / 'bag')
 

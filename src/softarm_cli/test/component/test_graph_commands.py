@@ -43,7 +43,7 @@ def small_graph(ros_domain):
         nodes.enter_context(SpinningNode('pneumatic_driver', 'left', build=driver, lifecycle=True))
         nodes.enter_context(SpinningNode('tip_controller', 'left'))
         nodes.enter_context(SpinningNode('tip_controller', 'left'))
-        nodes.enter_context(SpinningNode('ring_detector', 'left', build=block))
+        nodes.enter_context(SpinningNode('tip_tracker', 'left', build=block))
         nodes.callback(let_go.set)
         yield
 
@@ -113,7 +113,7 @@ def test_the_doctor_names_what_is_wrong(small_graph):
     for name in ('forward_kinematics', 'inverse_kinematics'):
         assert 'softarm launch' in one(f'node /left/{name} is missing')
     one('/left/tip_controller runs 2 times')
-    one('node /left/ring_detector', 'does not answer')
+    one('node /left/tip_tracker', 'does not answer')
     assert len(one('/left/pneumatic_driver reports (error): link lost')) < 300
     assert not any('load' in line for line in lines)
 
@@ -122,5 +122,5 @@ def test_a_driver_is_activated_and_deactivated(small_graph, capsys):
     assert node_command.main(['activate', 'pneumatic_driver']) == 0
     assert capsys.readouterr().out == '/left/pneumatic_driver: active\n'
     assert node_command.main(['deactivate', '/left/pneumatic_driver']) == 0
-    assert node_command.main(['activate', 'ring_detector']) == 2
-    assert 'there is no lifecycle node ring_detector' in capsys.readouterr().err
+    assert node_command.main(['activate', 'tip_tracker']) == 2
+    assert 'there is no lifecycle node tip_tracker' in capsys.readouterr().err

@@ -150,13 +150,13 @@ class Detector:
         self.seen.append(ns(image.header.stamp))
         if self._answers:
             self._publisher.publish(
-                TickAnswer(node='/soft_arm/ring_detector', stamp=image.header.stamp)
+                TickAnswer(node='/soft_arm/tip_tracker', stamp=image.header.stamp)
             )
 
 
 def test_images_are_waited_for_so_that_none_is_dropped(bag, ros_domain):
     detector = Detector()
-    with SpinningNode('ring_detector', 'soft_arm', build=detector.build):
+    with SpinningNode('tip_tracker', 'soft_arm', build=detector.build):
         play(bag, Replay(sensors=True, clock=True, rate=1000.0))
     # Each had been answered before the next was sent: a best-effort reader of depth 5 saw all.
     assert detector.seen == [START_NS + number * PERIOD_NS for number in range(IMAGES)]
@@ -166,10 +166,10 @@ def test_a_node_that_does_not_answer_is_named_and_the_replay_goes_on(
     bag, ros_domain, monkeypatch, caplog
 ):
     monkeypatch.setattr(replay_time, '_FIRST_S', 0.3)
-    with SpinningNode('ring_detector', 'soft_arm', build=Detector(answers=False).build):
+    with SpinningNode('tip_tracker', 'soft_arm', build=Detector(answers=False).build):
         play(bag, Replay(sensors=True, clock=True, rate=100.0))
     named = [record.message for record in caplog.records if 'did not answer' in record.message]
-    assert len(named) == 1 and '/soft_arm/ring_detector' in named[0]
+    assert len(named) == 1 and '/soft_arm/tip_tracker' in named[0]
 
 
 def test_nothing_is_sent_where_another_clock_runs(bag, ros_domain):

@@ -67,8 +67,8 @@ def test_a_killed_node_is_named_with_its_signal_and_not_blamed_on_the_load():
 
 
 def test_a_missing_node_is_named():
-    [line] = lines(report([name for name in ARM if 'ring_detector' not in name]))
-    assert 'node /left/ring_detector is missing' in line and COMMAND in line
+    [line] = lines(report([name for name in ARM if 'tip_tracker' not in name]))
+    assert 'node /left/tip_tracker is missing' in line and COMMAND in line
     [line] = lines(report(ARM[:-1], running=False))
     assert (
         '/camera/* (started by virtual_rig or realsense2_camera) is missing' in line
@@ -89,13 +89,13 @@ def test_an_unresponsive_node_is_told_from_a_stopped_one():
     try:
         sleeper.send_signal(signal.SIGSTOP)
         os.waitid(os.P_PID, sleeper.pid, os.WSTOPPED)
-        pids = {'/left/ring_detector': sleeper.pid}
+        pids = {'/left/tip_tracker': sleeper.pid}
         blocked, stopped = lines(
-            report(unresponsive=['/left/tip_controller', '/left/ring_detector'], pids=pids)
+            report(unresponsive=['/left/tip_controller', '/left/tip_tracker'], pids=pids)
         )
-        unheard = LaunchedProcess('ring_detector-3', sleeper.pid, '/left/ring_detector')
+        unheard = LaunchedProcess('tip_tracker-3', sleeper.pid, '/left/tip_tracker')
         [hidden] = lines(
-            report([name for name in ARM if 'ring_detector' not in name], processes=[unheard])
+            report([name for name in ARM if 'tip_tracker' not in name], processes=[unheard])
         )
     finally:
         sleeper.kill()
@@ -115,7 +115,7 @@ def test_diagnostics_are_one_line_each_with_a_remedy():
                     'tcp a:1',
                 ),
                 'left/tip_controller': (WARN, 'ring lost: check that nothing covers it', ''),
-                'left/ring_detector': (OK, 'ring in view', ''),
+                'left/tip_tracker': (OK, 'ring in view', ''),
             }
         )
     )
@@ -168,15 +168,13 @@ def test_two_drivers_of_one_device_are_named():
 
 def test_a_silent_topic_is_named_unless_its_node_says_why():
     topics = [
-        Topic('/left/tip_pose', None, 30.0, ('/left/ring_detector',)),
+        Topic('/left/tip_pose', None, 30.0, ('/left/tip_tracker',)),
         Topic('/left/pressures', 49.0, 50.0, ('/left/pneumatic_driver',)),
     ]
     [line] = lines(report(topics=topics))
-    assert '/left/tip_pose is silent, although /left/ring_detector runs' in line
+    assert '/left/tip_pose is silent, although /left/tip_tracker runs' in line
     [line] = lines(
-        report(
-            topics=topics, diagnostics={'left/ring_detector': (ERROR, 'ring lost: too dark', '')}
-        )
+        report(topics=topics, diagnostics={'left/tip_tracker': (ERROR, 'ring lost: too dark', '')})
     )
     assert 'ring lost: too dark' in line
 

@@ -1,10 +1,9 @@
-"""Node `ring_detector`: colour and aligned depth in, pose of the ring in the base frame out."""
+"""Node `tip_tracker`: colour and aligned depth in, pose of the tip in the base frame out."""
 
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from sensor_msgs.msg import CameraInfo, Image
 from tf2_ros import TransformBroadcaster
@@ -15,21 +14,18 @@ from soft_arm_description.robot import load_robot
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.camera_correction import correction_of
-from soft_arm_vision.calibration.camera_monitor import CameraMonitor
 from soft_arm_vision.calibration.camera_watch import CameraWatch
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.ring.arc_prior import expected_axis
-from soft_arm_vision.ring.detector import RingDetector, draw_overlay
-from soft_arm_vision.ring.pose_in_base import pose_in_base
 from soft_arm_vision.ros import conversions
 from soft_arm_vision.ros.camera_frame import CameraFrame
 from soft_arm_vision.ros.camera_input import CameraInput
 from soft_arm_vision.ros.detector_node import DetectorNode
-from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
+from soft_arm_vision.tip_sources import SEEN_AS, make_tracker
+from soft_arm_vision.tip_tracker import TipSight
 
 
 @dataclass(frozen=True)
-class RingDetectorParameters:
+class TipTrackerParameters:
     """Parameters of the node."""
 
     robot: str = parameters.parameter(
@@ -39,7 +35,9 @@ class RingDetectorParameters:
         'virtual', 'name of a rig, or path of its folder; its extrinsics are used'
     )
     extrinsics_file: str = parameters.parameter('', "another extrinsics file; empty: the rig's")
-    segmenter: str = parameters.parameter('yolact', 'how the ring is found: yolact or colour')
+    tip_source: str = parameters.parameter(
+        'yolact', 'what is looked for: the ring by yolact or colour, or the markers, fiducial'
+    )
     network: str = parameters.parameter(
         '', "path of yolact's exported network (.onnx); empty: the shipped one"
     )
@@ -60,14 +58,13 @@ class RingDetectorParameters:
 UPDATE_WATCH_EVERY_FRAMES = 30  # compare the background, to notice a camera that has moved
 
 
-class RingDetectorNode(DetectorNode):
-    """Detects the ring in the newest pair of images."""
+class TipTrackerNode(DetectorNode):
+    """Measures the tip in the newest pair of images."""
 
     def __init__(self):
-        super().__init__('ring_detector')
-        given = parameters.declare(self, RingDetectorParameters)
+        super().__init__('tip_tracker')
+        given = parameters.declare(self, TipTrackerParameters)
         robot = load_robot(given.robot)
-        self._ring = ring_of(robot)
         self._tip_frame = f'{robot.base.frame_prefix}tip_by_vision'
         path = Path(given.extrinsics_file) if given.extrinsics_file else None
         rig = load_rig(given.rig)
@@ -80,11 +77,12 @@ class RingDetectorNode(DetectorNode):
             given.depth_unit_m,
             correction_of(rig, robot),
         )
+        sensor, unmeasured = sensor_of(rig)
+        if unmeasured is not None:
+            self.get_logger().info(unmeasured)
         network = Path(given.network) if given.network else None
-        segmenter = make_segmenter(given.segmenter, self._ring, network)
-        self._detector = RingDetector(self._ring, segmenter)
+        self._tracker = make_tracker(given.tip_source, robot, self._mounting, sensor, network)
         self._watch, self._until_update = CameraWatch(), 0
-        self._monitor = CameraMonitor(self._ring, sensor_of(rig)[0])
         self._pose = self.create_publisher(PoseWithCovarianceStamped, 'tip_pose', qos.STATE)
         self._tf = TransformBroadcaster(self)
         self._camera = CameraFrame(
@@ -97,7 +95,7 @@ class RingDetectorNode(DetectorNode):
         self.start(
             self._on_info,
             self._on_pair,
-            'ring',
+            SEEN_AS[given.tip_source],
             given.stale_s,
             given.robot,
             self._input.depth_topic,
@@ -119,44 +117,39 @@ class RingDetectorNode(DetectorNode):
         except VisionError as error:
             self.refuse(error)
             return
-        detection = self._detector.detect(colour, depth, intrinsics, self._expected_axis)
+        sight = self._tracker.track(colour, depth, intrinsics)
         if self.overlay_wanted:
-            picture = draw_overlay(colour, detection, self._ring, intrinsics)
-            self.publish_overlay(picture, colour_message.header)
-        self.trouble = detection.reason
+            self.publish_overlay(self._tracker.overlay(colour), colour_message.header)
+        self.trouble = sight.trouble
         self._until_update = (self._until_update or UPDATE_WATCH_EVERY_FRAMES) - 1
         if self._until_update == 0:
             self._watch.update(colour)
         if self._watch.moved:
             self.trouble = 'the camera has moved: calibrate its extrinsics, then restart this node'
-        elif detection.fit is not None:
-            self._publish(colour_message.header.stamp, detection.fit)
-            self._monitor.update(detection, depth, intrinsics)
+        elif sight.T_base_tip is not None:
+            self._publish(colour_message.header.stamp, sight)
 
-    def _publish(self, stamp, fit) -> None:
-        T_base_tip, covariance = pose_in_base(fit, self._mounting)
+    def _publish(self, stamp, sight: TipSight) -> None:
         transform = conversions.transform_message(
-            stamp, self._base_frame, self._tip_frame, T_base_tip
+            stamp, self._base_frame, self._tip_frame, sight.T_base_tip
         )
-        self._pose.publish(conversions.pose_message(transform.header, T_base_tip, covariance))
+        self._pose.publish(
+            conversions.pose_message(transform.header, sight.T_base_tip, sight.covariance)
+        )
         self._tf.sendTransform(transform)
         self.found.tick()
-
-    def _expected_axis(self, centre_m: np.ndarray) -> np.ndarray:
-        """Where the ring's axis points if the arm is one arc, in the optical frame."""
-        return expected_axis(centre_m, self._mounting.T_base_camera)
 
     def status(self):
         """Return level, message and values, with what is wrong with the camera."""
         level, message, values = super().status()
-        if self._monitor.trouble is not None:
-            level, message = max(level, diagnostics.WARN), f'{message}; {self._monitor.trouble}'
+        if (trouble := self._tracker.camera_trouble) is not None:
+            level, message = max(level, diagnostics.WARN), f'{message}; {trouble}'
         return level, message, values
 
 
 def main(args=None) -> int:
     """Run the node."""
-    return runner.run(RingDetectorNode, args)
+    return runner.run(TipTrackerNode, args)
 
 
 if __name__ == '__main__':

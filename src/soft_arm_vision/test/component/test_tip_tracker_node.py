@@ -24,7 +24,7 @@ from soft_arm_description.robot import load_robot
 from soft_arm_node_kit import diagnostics, qos
 from soft_arm_sim.ros.conversions import image_message
 from soft_arm_vision.calibration import extrinsics
-from soft_arm_vision.ros.ring_detector_node import RingDetectorNode
+from soft_arm_vision.ros.tip_tracker_node import TipTrackerNode
 
 DEADLINE_S = 300.0
 FRAME = 'camera_color_optical_frame'
@@ -47,7 +47,7 @@ class Graph:
             ]
         )
         self.probe = rclpy.create_node('probe', use_global_arguments=False)
-        self.node = RingDetectorNode()
+        self.node = TipTrackerNode()
         self.executor = SingleThreadedExecutor()
         for node in (self.probe, self.node):
             self.executor.add_node(node)
@@ -354,7 +354,7 @@ def test_garbage_is_left_out_with_a_reason_and_survived(graph, render_ring):
             )
         assert graph.node.trouble.count('\n') == 0 and len(graph.node.trouble) <= 300
     graph.poses.clear()
-    graph.until(lambda: graph.poses and graph.node.trouble is None, each=lambda: graph.send(frame))
+    graph.until(lambda: graph.poses and not graph.node.trouble, each=lambda: graph.send(frame))
 
 
 def test_camera_that_was_moved_is_named_and_gives_no_pose(graph, render_ring):
@@ -407,7 +407,7 @@ def test_cameras_frames_hang_in_the_base_frame(graph):
 def test_overlay_is_drawn_on_demand(graph, render_ring):
     frame = render_ring(CENTRE, AXIS)
     graph.probe.create_subscription(
-        Image, '/soft_arm/ring_detector/debug/overlay', graph.overlays.append, qos.SENSOR
+        Image, '/soft_arm/tip_tracker/debug/overlay', graph.overlays.append, qos.SENSOR
     )
     graph.until(lambda: graph.overlays, each=lambda: graph.send(frame))
     assert (graph.overlays[0].width, graph.overlays[0].encoding) == (640, 'rgb8')
@@ -417,7 +417,7 @@ def test_missing_extrinsics_refuse_to_start(tmp_path):
     rclpy.init(args=['--ros-args', '-p', f'extrinsics_file:={tmp_path}/none.yaml'])
     try:
         with pytest.raises(ValueError, match='softarm calibrate extrinsics'):
-            RingDetectorNode()
+            TipTrackerNode()
     finally:
         rclpy.try_shutdown()
 
@@ -426,7 +426,7 @@ def test_robot_without_a_ring_refuses_to_start():
     rclpy.init(args=['--ros-args', '-p', 'robot:=modal_bellows'])
     try:
         with pytest.raises(ValueError, match='modal_bellows has no ring'):
-            RingDetectorNode()
+            TipTrackerNode()
     finally:
         rclpy.try_shutdown()
 

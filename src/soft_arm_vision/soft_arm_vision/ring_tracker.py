@@ -1,0 +1,56 @@
+"""Pose of the tip from the positioning ring on it."""
+
+import numpy as np
+
+from soft_arm_description.depth_sensor import DepthSensor
+from soft_arm_description.robot import Robot
+from soft_arm_vision.calibration.camera_monitor import CameraMonitor
+from soft_arm_vision.calibration.extrinsics import Mounting
+from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.ring.arc_prior import expected_axis
+from soft_arm_vision.ring.detector import RingDetector, draw_overlay
+from soft_arm_vision.ring.pose_in_base import pose_in_base
+from soft_arm_vision.segmentation.segmenter import Segmenter, ring_of
+from soft_arm_vision.tip_tracker import TipSight
+
+
+class RingTracker:
+    """Finds the ring, whose centre is the tip and whose axis is the tip's z axis.
+
+    Args:
+        robot: The robot file.
+        mounting: Calibrated pose of the camera.
+        segmenter: Finds the ring in a picture.
+        sensor: Of the camera.
+
+    Raises:
+        VisionError: If the robot has no ring.
+    """
+
+    def __init__(self, robot: Robot, mounting: Mounting, segmenter: Segmenter, sensor: DepthSensor):
+        self._ring, self._mounting = ring_of(robot), mounting
+        self._detector = RingDetector(self._ring, segmenter)
+        self._monitor = CameraMonitor(self._ring, sensor)
+
+    @property
+    def camera_trouble(self) -> str | None:
+        """Return what the ring's size shows to be wrong with the camera."""
+        return self._monitor.trouble
+
+    def track(self, colour: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics) -> TipSight:
+        """Return the tip in one frame; see `TipTracker`."""
+        self._intrinsics = intrinsics
+        self._detection = self._detector.detect(
+            colour,
+            depth,
+            intrinsics,
+            lambda centre_m: expected_axis(centre_m, self._mounting.T_base_camera),
+        )
+        if self._detection.fit is None:
+            return TipSight.missed(self._detection.reason or 'no ring in view')
+        self._monitor.update(self._detection, depth, intrinsics)
+        return TipSight(*pose_in_base(self._detection.fit, self._mounting))
+
+    def overlay(self, colour: np.ndarray) -> np.ndarray:
+        """Return the colour image (h, w, 3) of the newest frame with mask, rims and axis on it."""
+        return draw_overlay(colour, self._detection, self._ring, self._intrinsics)

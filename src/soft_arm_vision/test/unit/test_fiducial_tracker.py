@@ -1,0 +1,140 @@
+"""Markers drawn by warping their pictures, which shares no code with the virtual camera."""
+
+import cv2
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from soft_arm_description.depth_sensor import D435I
+from soft_arm_description.fiducial import PLATE, Fiducial
+from soft_arm_description.robot import load_robot
+from soft_arm_vision.calibration.extrinsics import Mounting
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.fiducial_tracker import FiducialTracker, fiducial_of
+from soft_arm_vision.intrinsics import Intrinsics
+
+CAMERA = Intrinsics(640, 480, 607.0, 607.0, 321.0, 239.0)
+SENSOR = D435I.model_copy(update={'bias_m': 0.0, 'edge_sd_px': 0.3})
+FINER = 3  # pixels of the drawing in one of the picture, along each side
+APOTHEM_M, SIZE_M = 0.05, 0.04
+
+
+def prism(sides=6, size_m=SIZE_M):
+    markers = []
+    for i in range(sides):
+        turn_deg = 360.0 * i / sides
+        x, y = APOTHEM_M * np.cos(np.deg2rad(turn_deg)), APOTHEM_M * np.sin(np.deg2rad(turn_deg))
+        yaw_deg = (turn_deg + 270.0) % 360.0 - 180.0
+        markers.append({'id': i, 'position_m': (x, y, 0.0), 'rpy_deg': (90.0, 0.0, yaw_deg)})
+    return Fiducial(dictionary='DICT_APRILTAG_36h11', size_m=size_m, markers=markers)
+
+
+def mounting():
+    T = np.eye(4)
+    T[:3, :3] = Rotation.from_euler('xyz', (80, -10, 30), degrees=True).as_matrix()
+    T[:3, 3] = 0.3, -0.4, 0.2
+    return Mounting(T, 'base', 'camera', np.zeros(3), np.zeros((6, 6)), 1.0)
+
+
+def drawn(fiducial, T_camera_tip, rng):
+    """Return colour and depth of the markers that face the camera, before a grey wall."""
+    dictionary = cv2.aruco.getPredefinedDictionary(getattr(cv2.aruco, fiducial.dictionary))
+    size = CAMERA.width * FINER, CAMERA.height * FINER
+    picture = np.full(size[::-1], 120, np.uint8)
+    depth_m = np.full((CAMERA.height, CAMERA.width), 1.2)
+    for marker in fiducial.markers:
+        corners_m = fiducial.corners_m[marker.id] @ T_camera_tip[:3, :3].T + T_camera_tip[:3, 3]
+        middle_m = corners_m.mean(axis=0)
+        normal = np.cross(corners_m[1] - corners_m[0], corners_m[3] - corners_m[0])
+        if normal @ middle_m < 0.2 * np.linalg.norm(normal) * np.linalg.norm(middle_m):
+            continue
+        plate = middle_m + PLATE * (corners_m - middle_m)
+        at = (CAMERA.pixels(plate[:, :2] / plate[:, 2:]) + 0.5) * FINER
+        side, border = 400, round(200 * (PLATE - 1))
+        image = cv2.copyMakeBorder(
+            dictionary.generateImageMarker(marker.id, side),
+            *[border] * 4,
+            cv2.BORDER_CONSTANT,
+            value=255,
+        )
+        n = len(image)
+        square = np.array([[0, 0], [n, 0], [n, n], [0, n]], np.float32)
+        H = cv2.getPerspectiveTransform(square, at.astype(np.float32))
+        shift = np.array([[1, 0, -0.5], [0, 1, -0.5], [0, 0, 1.0]])
+        H = shift @ H @ np.linalg.inv(shift)
+        patch = cv2.warpPerspective(image, H, size)
+        inside = cv2.warpPerspective(np.full_like(image, 255), H, size) > 127
+        picture[inside] = patch[inside]
+        small = inside[::FINER, ::FINER]
+        rays = np.dstack([CAMERA.ray_grid(), np.ones(small.shape)])
+        depth_m[small] = (middle_m @ normal / (rays @ normal))[small]
+    grey = cv2.resize(picture, (CAMERA.width, CAMERA.height), interpolation=cv2.INTER_AREA)
+    noisy = np.clip(grey + rng.normal(0, 2.5, grey.shape), 0, 255).astype(np.uint8)
+    return np.dstack([noisy] * 3), (depth_m + rng.normal(0, 1e-3, depth_m.shape)).astype(np.float32)
+
+
+def pose(rng):
+    T = np.eye(4)
+    # The tip's z axis within 60 deg of the picture's vertical.
+    tilt = Rotation.from_euler('xz', rng.uniform(-60, 60, 2), degrees=True)
+    T[:3, :3] = (
+        tilt
+        * Rotation.from_euler('xy', (90, 0), degrees=True)
+        * Rotation.from_euler('z', rng.uniform(-180, 180), degrees=True)
+    ).as_matrix()
+    T[:3, 3] = rng.uniform((-0.12, -0.08, 0.4), (0.12, 0.08, 0.6))
+    return T
+
+
+def test_the_pose_is_found_and_its_covariance_is_true():
+    rng, fiducial, where = np.random.default_rng(41), prism(), mounting()
+    tracker, errors_m, squares = FiducialTracker(fiducial, where, SENSOR), [], []
+    for _ in range(15):
+        T = pose(rng)
+        sight = tracker.track(*drawn(fiducial, T, rng), CAMERA)
+        assert sight.T_base_tip is not None, sight.trouble
+        true = where.T_base_camera @ T
+        turn = Rotation.from_matrix(sight.T_base_tip[:3, :3] @ true[:3, :3].T).as_rotvec()
+        error = np.append(sight.T_base_tip[:3, 3] - true[:3, 3], turn)
+        errors_m.append(np.linalg.norm(error[:3]))
+        squares.append(error @ np.linalg.solve(sight.covariance, error))
+    assert np.mean(errors_m) < 0.6e-3 and np.max(errors_m) < 2.5e-3
+    assert np.mean(squares) < 12  # 6 is right
+
+
+def test_one_flat_marker_gives_its_place_and_says_that_its_tilt_is_doubtful():
+    rng, where = np.random.default_rng(5), mounting()
+    alone = Fiducial(
+        dictionary='DICT_4X4_50',
+        size_m=0.03,
+        markers=({'id': 7, 'position_m': (0.0, 0.0, 0.0), 'rpy_deg': (0.0, 0.0, 0.0)},),
+    )
+    tracker = FiducialTracker(alone, where, SENSOR)
+    for _ in range(6):
+        T = np.eye(4)
+        tilt_deg = rng.uniform(-15, 15, 2)
+        T[:3, :3] = Rotation.from_euler('xyz', (180, *tilt_deg), degrees=True).as_matrix()
+        T[:3, 3] = rng.uniform((-0.1, -0.1, 0.45), (0.1, 0.1, 0.6))
+        sight = tracker.track(*drawn(alone, T, rng), CAMERA)
+        true = where.T_base_camera @ T
+        error_m = sight.T_base_tip[:3, 3] - true[:3, 3]
+        turn = Rotation.from_matrix(sight.T_base_tip[:3, :3] @ true[:3, :3].T).as_rotvec()
+        assert np.linalg.norm(error_m) < 5e-3
+        assert turn @ np.linalg.solve(sight.covariance[3:, 3:], turn) < 25
+
+
+def test_what_cannot_be_used_gives_no_pose_but_a_reason():
+    rng, where, fiducial = np.random.default_rng(6), mounting(), prism()
+    colour, depth = drawn(fiducial, pose(rng), rng)
+    nothing = FiducialTracker(fiducial, where, SENSOR).track(0 * colour, depth, CAMERA)
+    assert nothing.T_base_tip is None and 'no marker' in nothing.trouble
+    misplaced = [
+        m.model_copy(update={'position_m': (0.0, 0.0, 0.02 * m.id)}) for m in fiducial.markers
+    ]
+    other = FiducialTracker(
+        fiducial.model_copy(update={'markers': tuple(misplaced)}), where, SENSOR
+    )
+    wrong = other.track(colour, depth, CAMERA)
+    assert wrong.T_base_tip is None and 'do not fit together' in wrong.trouble
+    with pytest.raises(VisionError, match='add the key fiducial'):
+        fiducial_of(load_robot('two_module_arm'))
