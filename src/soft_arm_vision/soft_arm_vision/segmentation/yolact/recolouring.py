@@ -40,13 +40,14 @@ def recoloured(picture: np.ndarray, paint_rgb: Paint, known_rgb: Paint) -> np.nd
     if is_coloured(paint_rgb):
         return np.clip(cv2.transform(picture.astype(np.float32), _turn(paint, known)), 0, 255)
     floats = picture.astype(np.float32)
-    brightness = floats.mean(axis=2, keepdims=True)
-    distance = np.linalg.norm(
-        (floats - brightness * (1 + paint)) / (brightness + DARK), axis=2, keepdims=True
-    )
-    likeness = np.clip(1 - distance / UNLIKE, 0, 1)
+    mean = np.full((1, 3), 1 / 3, np.float32)
+    brightness = cv2.transform(floats, mean)
+    apart = cv2.split(cv2.transform(floats, np.eye(3) - (1 + paint)[:, None] * mean))
+    distance = cv2.magnitude(cv2.magnitude(apart[0], apart[1]), apart[2]) / (brightness + DARK)
+    likeness = np.maximum(1 - distance / np.float32(UNLIKE), 0)
     gain = np.clip(np.mean(known_rgb) / max(float(np.mean(paint_rgb)), 1e-3), *GAIN)
-    return np.clip(gain * brightness * (1 + likeness * known), 0, 255).astype(np.float32)
+    brightness *= np.float32(gain)
+    return cv2.merge([np.minimum(brightness * (1 + k * likeness), 255) for k in known])
 
 
 def painted(picture: np.ndarray, paint_rgb: Paint, new_rgb: Paint) -> np.ndarray:
