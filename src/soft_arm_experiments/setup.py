@@ -79,6 +79,7 @@ setup(
             'draw = soft_arm_experiments.cli.vision_draw:main',
             'evaluate = soft_arm_experiments.cli.vision_evaluate:main',
             'extract = soft_arm_experiments.cli.vision_extract:main',
+            'label = soft_arm_experiments.cli.vision_label:main',
         ],
         'softarm.train': ['ring-segmenter = soft_arm_experiments.cli.train_ring_segmenter:main'],
     },

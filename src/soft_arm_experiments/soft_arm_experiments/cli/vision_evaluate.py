@@ -3,6 +3,7 @@
 import json
 import sys
 from argparse import Namespace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from soft_arm_description.command_line import CommandLine, input_file, input_pat
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
 from soft_arm_experiments.vision.bag_evaluation import BagReport, draw_errors, evaluate
+from soft_arm_experiments.vision.labels import LabelledResult
 from soft_arm_vision.errors import VisionError
 from softarm_cli.bags.file import open_bag, warn_of_cut
 from softarm_cli.errors import BagError
@@ -21,10 +23,14 @@ def main(argv: list[str]) -> int:
     """Entry point; return the exit status."""
     parser = CommandLine(
         prog='softarm vision evaluate',
-        description='Detect the ring in a recorded bag; compare with the truth of a virtual rig.',
+        description='Detect the ring in recorded bags; compare with the truth of a virtual rig '
+        'and with labels (`softarm vision label`). Exits with 1 if a bag is worse than its labels.',
+        epilog='example: softarm vision evaluate out/first_recording out/second_recording',
     )
     parser.add_argument(
-        'bag',
+        'bags',
+        nargs='+',
+        metavar='BAG',
         type=input_path,
         help='folder of a bag; topics are found by type and usual names, in any namespace',
     )
@@ -39,7 +45,7 @@ def main(argv: list[str]) -> int:
         '--plot',
         type=plot_file,
         metavar='FILE',
-        help='draw the error over time: .png, .pdf or .svg',
+        help='draw the error over time (of one bag): .png, .pdf or .svg',
     )
     parser.add_json()
     return parser.answer(argv, _evaluate, VisionError, BagError)
@@ -54,24 +60,40 @@ def _evaluate(options: Namespace) -> int:
     robot = load_robot(options.robot)
     ring = ring_of(robot)
     mounting = extrinsics.load(load_rig(options.rig), robot, options.extrinsics)
-    detector = RingDetector(ring, make_segmenter(options.segmenter, ring, options.network))
-    with (
-        open_bag(options.bag) as bag,
-        tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,
-    ):
-        warn_of_cut(bag, 'softarm vision')
-        report = evaluate(bag, detector, mounting.T_base_camera, bar.update)
-    if options.plot is not None:
-        draw_errors(report, options.plot)
+    segmenter = make_segmenter(options.segmenter, ring, options.network)
+    if options.plot is not None and len(options.bags) > 1:
+        raise VisionError('--plot draws one bag: give one, or leave --plot out')
+    answers, status = [], 0
+    for path in options.bags:
+        with (
+            open_bag(path) as bag,
+            tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,
+        ):
+            warn_of_cut(bag, 'softarm vision')
+            detector = RingDetector(ring, segmenter)
+            report = evaluate(bag, detector, mounting.T_base_camera, bar.update)
+        if options.plot is not None:
+            draw_errors(report, options.plot)
+        if options.json:
+            answers.append(_plain(path, report))
+        else:
+            _print(path, report)
+        for fault in report.labelled.faults if report.labelled else ():
+            print(f'softarm vision: {path}: {fault}', file=sys.stderr)
+            status = 1
     if options.json:
-        plain = {k: v for k, v in vars(report).items() if not isinstance(v, np.ndarray)}
-        print(json.dumps(plain))
-    else:
-        _print(report)
-    return 0
+        print(json.dumps(answers if len(answers) > 1 else answers[0]))
+    return status
 
 
-def _print(report: BagReport) -> None:
+def _plain(path: Path, report: BagReport) -> dict[str, Any]:
+    plain = {k: v for k, v in vars(report).items() if not isinstance(v, np.ndarray)}
+    labelled = report.labelled and vars(report.labelled) | {'faults': report.labelled.faults}
+    return {'bag': str(path)} | plain | {'labelled': labelled}
+
+
+def _print(path: Path, report: BagReport) -> None:
+    print(f'{path}')
     print('topics: ' + ', '.join(f'{role} {topic}' for role, topic in report.topics.items()))
     if 'colour' not in report.topics:
         print(
@@ -84,6 +106,8 @@ def _print(report: BagReport) -> None:
     )
     for reason, count in report.reasons.items():
         print(f'  {count:4d}  {reason}')
+    if report.labelled is not None:
+        _print_labelled(report.labelled)
     errors: Any = report.errors
     if errors is None:
         print('the bag holds no true poses')
@@ -95,3 +119,17 @@ def _print(report: BagReport) -> None:
             f'normalised squared error of the centre {errors["normalised_mean"]:.1f} '
             f'(3 if the covariance is right), chi-square test p = {errors["chi2_p"]:.3f}'
         )
+
+
+def _print_labelled(result: LabelledResult) -> None:
+    print(
+        f'labels: poses for {result.found} of {result.rings} rings, '
+        f'{result.false_poses} poses in {result.ringless} frames without a ring'
+    )
+    if result.moved_mean_m is not None and result.moved_max_m is not None:
+        print(
+            f'centres {1e3 * result.moved_mean_m:.3f} mm from the labelled ones on average, '
+            f'{1e3 * result.moved_max_m:.3f} mm at most'
+        )
+    if not result.faults:
+        print('passed')

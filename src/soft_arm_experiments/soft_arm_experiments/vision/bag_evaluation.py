@@ -16,6 +16,7 @@ from soft_arm_experiments.vision.bag_frames import (
     read_frames,
     read_poses,
 )
+from soft_arm_experiments.vision.labels import LabelledResult, beside_labels, read_labels
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.ring.arc_prior import expected_axis
 from soft_arm_vision.ring.detector import Detection, RingDetector
@@ -36,6 +37,7 @@ class BagReport:
         errors: As `accuracy.PoseErrors.summary`; None without true poses.
         times_s: Time of each frame since the first, shape (n,).
         centre_errors_m: Error of each frame, NaN without a pose or a true pose, shape (n,).
+        labelled: Comparison with the bag's labels; None without labels or without images.
     """
 
     topics: dict[str, str]
@@ -47,6 +49,7 @@ class BagReport:
     errors: dict[str, float | None] | None
     times_s: np.ndarray
     centre_errors_m: np.ndarray
+    labelled: LabelledResult | None
 
 
 def evaluate(
@@ -67,7 +70,7 @@ def evaluate(
         VisionError: If the bag holds neither images nor poses, or they cannot be used.
         BagError: If the bag is damaged.
     """
-    topics = find_topics(bag)
+    topics, labels, labelled = find_topics(bag), read_labels(bag.path), None
     begin = perf_counter()
     stamps_ns: list[int] = []
     detections: list[Detection] = []
@@ -92,6 +95,8 @@ def evaluate(
                 )
             )
             report()
+        if labels is not None:
+            labelled = beside_labels(dict(zip(stamps_ns, detections, strict=True)), labels)
     else:
         T_detected_base, taken = np.eye(4), {'tip_pose': topics.tip_pose} | taken
         poses = read_poses(bag, topics.tip_pose)
@@ -124,6 +129,7 @@ def evaluate(
         errors,
         times_s,
         centre_errors_m,
+        labelled,
     )
 
 

@@ -1,0 +1,77 @@
+"""`softarm vision label`: make a recorded bag a test of the detector."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+
+import numpy as np
+from tqdm import tqdm
+
+from soft_arm_description.command_line import CommandLine, input_path, positive_count
+from soft_arm_description.robot import load_robot
+from soft_arm_vision.errors import VisionError
+from softarm_cli.errors import BagError
+
+
+def main(argv: list[str]) -> int:
+    """Entry point; return the exit status."""
+    parser = CommandLine(
+        prog='softarm vision label',
+        description='Propose labels for a recorded bag: BAG/labels/ring and BAG/labels/no_ring '
+        'then hold a picture of each labelled frame. Delete those that you cannot tell, move '
+        'those that are wrong to the other folder. From then on `softarm vision evaluate BAG` '
+        'compares the detector with the labels, and exits with 1 if it has become worse.',
+        epilog='example: softarm vision label out/first_recording --every 30',
+    )
+    parser.add_argument(
+        'bag', type=input_path, help='folder of a bag with colour, aligned depth and camera info'
+    )
+    parser.add_robot()
+    parser.add_argument(
+        '--segmenter', default='yolact', help='yolact or colour (default: %(default)s)'
+    )
+    parser.add_network()
+    parser.add_argument(
+        '--every',
+        type=positive_count,
+        default=10,
+        metavar='N',
+        help='label every N-th frame (default: %(default)s)',
+    )
+    return parser.answer(argv, _label, VisionError, BagError)
+
+
+def _label(options: Namespace) -> int:
+    # Slow to import: after the arguments are checked.
+    from soft_arm_experiments.vision.bag_frames import read_frames
+    from soft_arm_experiments.vision.labels import FOLDER, write_labels
+    from soft_arm_vision.ring.detector import Detection, RingDetector, draw_overlay
+    from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
+    from softarm_cli.bags.file import open_bag, warn_of_cut
+
+    ring = ring_of(load_robot(options.robot))
+    detector = RingDetector(ring, make_segmenter(options.segmenter, ring, options.network))
+    with (
+        open_bag(options.bag) as bag,
+        tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,
+    ):
+        warn_of_cut(bag, 'softarm vision')
+
+        def frames() -> Iterator[tuple[int, np.ndarray, Detection]]:
+            for number, frame in enumerate(read_frames(bag)):
+                if number % options.every == 0:
+                    found = detector.detect(frame.rgb, frame.depth, frame.intrinsics)
+                    yield (
+                        frame.stamp_ns,
+                        draw_overlay(frame.rgb, found, ring, frame.intrinsics),
+                        found,
+                    )
+                    bar.update()
+
+        rings, ringless = write_labels(options.bag, options.robot, frames())
+    folder = options.bag / FOLDER
+    print(
+        f'{rings} pictures in {folder}/ring, {ringless} in {folder}/no_ring: delete those that '
+        f'you cannot tell, move those that are wrong; then: softarm vision evaluate {options.bag}'
+    )
+    return 0

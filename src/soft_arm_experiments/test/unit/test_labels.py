@@ -1,0 +1,75 @@
+"""A labelled bag is a test that the detector passes, and fails where it became worse."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from soft_arm_experiments.cli import vision_evaluate, vision_label
+
+BAG = Path(__file__).parents[1] / 'data' / 'virtual_rig_bag'
+
+
+@pytest.fixture
+def bag(tmp_path):
+    return Path(shutil.copytree(BAG, tmp_path / 'bag'))
+
+
+@pytest.fixture
+def labelled(bag):
+    assert vision_label.main([str(bag), '--segmenter', 'colour', '--every', '2']) == 0
+    return bag
+
+
+def evaluated(capsys, *bags):
+    capsys.readouterr()
+    arguments = [*map(str, bags), '--segmenter', 'colour', '--json']
+    status = vision_evaluate.main(arguments)
+    answer = capsys.readouterr()
+    return status, json.loads(answer.out), answer.err
+
+
+def test_a_bag_passes_its_own_labels(labelled, capsys):
+    pictures = sorted((labelled / 'labels' / 'ring').iterdir())
+    assert len(pictures) == 3
+    status, answer, _ = evaluated(capsys, labelled)
+    assert status == 0
+    assert answer['labelled']['rings'] == answer['labelled']['found'] == 3
+    assert answer['labelled']['masks_matching'] == 1 and answer['labelled']['faults'] == []
+    assert answer['labelled']['moved_mean_m'] < 5e-4
+
+
+def test_the_pictures_decide(labelled, capsys):
+    first, second, _ = sorted((labelled / 'labels' / 'ring').iterdir())
+    first.unlink()
+    (labelled / 'labels' / 'no_ring').mkdir(exist_ok=True)
+    second.rename(labelled / 'labels' / 'no_ring' / second.name)
+    status, answer, error = evaluated(capsys, labelled)
+    assert status == 1 and 'poses in 1 of 1 frames without a ring' in error
+    assert answer['labelled']['rings'] == 1
+
+
+def test_a_centre_that_moved_fails(labelled, capsys):
+    file = labelled / 'labels' / 'labels.json'
+    content = json.loads(file.read_text())
+    for proposal in content['proposals']:
+        proposal['centre_m'][2] += 3e-3
+    file.write_text(json.dumps(content))
+    status, _, error = evaluated(capsys, labelled)
+    assert status == 1 and 'mm from the labelled ones' in error and error.count('\n') == 1
+
+
+def test_several_bags_are_evaluated_in_one_command(labelled, capsys):
+    status, answers, _ = evaluated(capsys, labelled, BAG)
+    assert status == 0
+    assert [answer['labelled'] is None for answer in answers] == [False, True]
+
+
+def test_labels_are_never_overwritten_and_bad_ones_are_named(labelled, capsys):
+    assert vision_label.main([str(labelled), '--segmenter', 'colour']) == 2
+    assert 'so that no labels are lost' in capsys.readouterr().err
+    (labelled / 'labels' / 'labels.json').write_text('{"proposals": 3}')
+    assert vision_evaluate.main([str(labelled), '--segmenter', 'colour']) == 2
+    error = capsys.readouterr().err
+    assert 'labels' in error and error.count('\n') == 1
