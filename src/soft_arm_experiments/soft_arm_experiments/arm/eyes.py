@@ -1,5 +1,6 @@
 """Where a rig in process sees its tip: rendered camera and tracker, or calibrated pose noise."""
 
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -51,6 +52,7 @@ class CameraEye:
         plant_seed: Draws the camera's noise.
         tip_source: Name of the tracker, see `make_tracker`.
         sensor: Calibrated errors of the camera.
+        network: Exported network of the tracker yolact; None: the shipped one.
 
     Raises:
         SimulationError: If there is no OpenGL to render with.
@@ -64,8 +66,9 @@ class CameraEye:
         plant_seed: int,
         tip_source: str,
         sensor: DepthSensor,
+        network: Path | None = None,
     ):
-        self._tracker = make_tracker(tip_source, robot, mounting, sensor)
+        self._tracker = make_tracker(tip_source, robot, mounting, sensor, network)
         parameters = camera_for(robot)
         image = parameters.image
         self._intrinsics = Intrinsics(
@@ -106,7 +109,13 @@ class NoiseEye:
         """Free nothing."""
 
 
-def eye_of(rig: Rig, robot: Robot, plant_seed: int, tip_source: str | None) -> Eye:
+def eye_of(
+    rig: Rig,
+    robot: Robot,
+    plant_seed: int,
+    tip_source: str | None,
+    network: Path | None = None,
+) -> Eye:
     """Return the eye of a virtual rig.
 
     Args:
@@ -114,6 +123,7 @@ def eye_of(rig: Rig, robot: Robot, plant_seed: int, tip_source: str | None) -> E
         robot: The robot file.
         plant_seed: Draws the camera's noise.
         tip_source: Name of the tracker; None: the ring by the rig's calibrated noise.
+        network: Exported network of the tracker yolact; None: the shipped one.
 
     Raises:
         CalibrationError: If the calibration that the eye needs is missing.
@@ -122,4 +132,4 @@ def eye_of(rig: Rig, robot: Robot, plant_seed: int, tip_source: str | None) -> E
     if tip_source is None:
         return NoiseEye(load_calibration(rig, RingNoise, robot).values, plant_seed)
     mounting, (sensor, _) = extrinsics.load(rig, robot), sensor_of(rig)
-    return CameraEye(robot, mounting, plant_seed, tip_source, sensor)
+    return CameraEye(robot, mounting, plant_seed, tip_source, sensor, network)

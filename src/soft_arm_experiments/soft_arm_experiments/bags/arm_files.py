@@ -33,6 +33,7 @@ class ArmFiles:
         mounting: Pose of the camera; None if the rig has none.
         lacking: Why `dynamics` or `mounting` is None, one line each.
         segmenter: How the ring is found: colour or yolact.
+        network: Exported network of yolact; None: the shipped one.
     """
 
     robot: Robot
@@ -41,11 +42,12 @@ class ArmFiles:
     mounting: extrinsics.Mounting | None
     lacking: dict[str, str]
     segmenter: str
+    network: Path | None
 
     def new_detector(self) -> RingDetector:
         """Return a detector that has seen nothing, so that its poses depend on one bag alone."""
         ring = ring_of(self.robot)
-        return RingDetector(ring, make_segmenter(self.segmenter, ring))
+        return RingDetector(ring, make_segmenter(self.segmenter, ring, self.network))
 
     def new_filter(self) -> BiasFilter | None:
         """Return the controller's estimator before its first sample; None without dynamics."""
@@ -59,7 +61,13 @@ class ArmFiles:
 FROM_FILE, CALIBRATED = 'model of the robot file', 'calibrated model'
 
 
-def load_files(robot: str, rig: str, extrinsics_file: Path | None, segmenter: str) -> ArmFiles:
+def load_files(
+    robot: str,
+    rig: str,
+    extrinsics_file: Path | None,
+    segmenter: str,
+    network: Path | None = None,
+) -> ArmFiles:
     """Load a robot file and what a rig's calibrations say of it.
 
     Args:
@@ -67,6 +75,7 @@ def load_files(robot: str, rig: str, extrinsics_file: Path | None, segmenter: st
         rig: Name of a rig, or path of its folder.
         extrinsics_file: Another file of the camera's pose; None: the rig's.
         segmenter: How the ring is found: colour or yolact.
+        network: Exported network of yolact; None: the shipped one.
 
     Raises:
         DescriptionError: If the robot or its curves cannot be loaded.
@@ -89,4 +98,4 @@ def load_files(robot: str, rig: str, extrinsics_file: Path | None, segmenter: st
         mounting = unless_lacking('extrinsics', lambda: extrinsics.load(where, loaded))
     dynamics = unless_lacking('dynamics', lambda: load_calibration(where, Dynamics, loaded).values)
     models = {FROM_FILE: make_arm(loaded), CALIBRATED: load_arm(robot, rig)}
-    return ArmFiles(loaded, models, dynamics, mounting, lacking, segmenter)
+    return ArmFiles(loaded, models, dynamics, mounting, lacking, segmenter, network)

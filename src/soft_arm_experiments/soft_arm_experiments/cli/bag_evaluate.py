@@ -47,6 +47,7 @@ def main(argv: list[str]) -> int:
         choices=('yolact', 'colour'),
         help='how the ring is found in recorded images (default: %(default)s)',
     )
+    parser.add_network()
     parser.add_argument(
         '--namespace', type=graph_name, help='namespace of the arm, if a bag holds several'
     )
@@ -73,7 +74,9 @@ def _evaluate(options: Namespace) -> int:
     from soft_arm_experiments.bags.leaderboard import as_json, as_text, compare, draw
     from softarm_cli.bags.file import open_bag, warn_of_cut
 
-    files = load_files(options.robot, options.rig, options.extrinsics, options.segmenter)
+    files = load_files(
+        options.robot, options.rig, options.extrinsics, options.segmenter, options.network
+    )
     found = []
     with tqdm(unit=' images', file=sys.stderr, disable=not sys.stderr.isatty()) as progress:
         for path in options.bags:

@@ -84,6 +84,7 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
         default='yolact',
         help='what measures the tip of the virtual rig that is started (default: %(default)s)',
     )
+    parser.add_network()
     parser.add_argument(
         '--steps', type=positive_count, help="number of targets (default: the paper's)"
     )
@@ -202,7 +203,7 @@ def _in_process(
     from soft_arm_sim.delays import load_delays
 
     seed, tip_source = options.plant_seed, None if options.pose_noise else options.tip_source
-    eye = eye_of(rig, arm.robot, seed, tip_source)
+    eye = eye_of(rig, arm.robot, seed, tip_source, options.network)
     stack.callback(eye.close)
     delays = load_delays(options.delays) if options.delays else load_delays()
     return InProcessRig(arm, dynamics, eye, seed, delays), lambda: None
@@ -254,6 +255,7 @@ def _rig(
             '`softarm launch launch/sim.launch.xml`, or leave out --use-running'
         )
     os.environ['ROS_DOMAIN_ID'] = str(free_domain(domain))
+    given = {'network': str(options.network.resolve())} if options.network else {}
     rig = stack.enter_context(
         VirtualRig(
             options.plant_seed,
@@ -261,6 +263,7 @@ def _rig(
             tip_source=options.tip_source,
             use_sim_time='true',
             program='experiment',
+            **given,
         )
     )
     return options.plant_seed, rig.check, True

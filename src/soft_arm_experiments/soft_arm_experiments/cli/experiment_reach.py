@@ -43,6 +43,7 @@ def main(argv: list[str] | None = None) -> int:
         default='yolact',
         help='what measures the tip in the rendered pictures (default: %(default)s)',
     )
+    parser.add_network()
     parser.add_argument(
         '--pose-noise',
         action='store_true',
@@ -69,7 +70,7 @@ def _run(options: Namespace) -> int:
     with tqdm(total=total, unit='move', file=sys.stderr, desc=arm.robot.name) as progress:
         for seed in options.plant_seed:
             poses_m = reach_poses(arm, camera_m, options.targets, seed)
-            with closing(eye_of(rig, arm.robot, seed, tip_source)) as eye:
+            with closing(eye_of(rig, arm.robot, seed, tip_source, options.network)) as eye:
                 virtual = InProcessRig(arm, dynamics, eye, seed, load_delays())
                 moves[seed] = reach(virtual, arm, poses_m, progress.update)
     by_seed = {str(seed): summary(done) for seed, done in moves.items()}

@@ -15,7 +15,7 @@ from typing import Any
 
 import dask
 from distributed import Client, Future, KilledWorker, LocalCluster, as_completed
-from distributed.comm import CommClosedError
+from distributed.comm.core import CommClosedError
 
 from soft_arm_description.command_line import one_line
 from soft_arm_experiments.studies.errors import StudyError

@@ -45,9 +45,9 @@ def recoloured(picture: np.ndarray, paint_rgb: Paint, known_rgb: Paint) -> np.nd
     apart = cv2.split(cv2.transform(floats, np.eye(3) - (1 + paint)[:, None] * mean))
     distance = cv2.magnitude(cv2.magnitude(apart[0], apart[1]), apart[2]) / (brightness + DARK)
     likeness = np.maximum(1 - distance / np.float32(UNLIKE), 0)
-    gain = np.clip(np.mean(known_rgb) / max(float(np.mean(paint_rgb)), 1e-3), *GAIN)
-    brightness *= np.float32(gain)
-    return cv2.merge([np.minimum(brightness * (1 + k * likeness), 255) for k in known])
+    gain = float(np.clip(np.mean(known_rgb) / max(float(np.mean(paint_rgb)), 1e-3), *GAIN))
+    relative = gain * brightness
+    return cv2.merge([np.minimum(relative * (1 + k * likeness), 255) for k in known])
 
 
 def painted(picture: np.ndarray, paint_rgb: Paint, new_rgb: Paint) -> np.ndarray:
