@@ -59,6 +59,7 @@ setup(
             'vision = soft_arm_experiments.cli.bench_vision:main',
         ],
         'softarm.calibrate': [
+            'camera-check = soft_arm_experiments.cli.calibrate_camera_check:main',
             'depth = soft_arm_experiments.cli.calibrate_depth:main',
             'dynamics = soft_arm_experiments.cli.calibrate_dynamics:main',
             'extrinsics = soft_arm_experiments.cli.calibrate_extrinsics:main',

@@ -1,0 +1,179 @@
+"""`softarm calibrate camera-check`: depth scale, focal length and lens by the size of the ring."""
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from tqdm import tqdm
+
+from soft_arm_description.calibration import Measurement, save_calibration, saved
+from soft_arm_description.command_line import (
+    CommandLine,
+    input_path,
+    number_in,
+    output_file,
+)
+from soft_arm_description.depth_sensor import sensor_of
+from soft_arm_description.rig import VIRTUAL, Devices, Rig, RigError, load_rig
+from soft_arm_description.robot import load_robot
+from soft_arm_vision.errors import VisionError
+from softarm_cli.errors import BagError
+
+if TYPE_CHECKING:
+    from soft_arm_vision.calibration.camera_check import CameraErrors, Explanation, RingView
+
+CAUSES = 'depth', 'focal-length', 'lens'
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Entry point; return the exit status."""
+    parser = CommandLine(
+        prog='softarm calibrate camera-check',
+        description='Check the camera by the ring, whose size is known: its width in the image, '
+        'its depth and the relief of its wall must agree. Finds a wrong depth scale, focal length '
+        'or lens model. Move the arm through its space meanwhile, nearer and farther too.',
+        epilog='example: softarm calibrate camera-check recording --rig my_rig --apply',
+    )
+    parser.add_argument(
+        'bag',
+        nargs='?',
+        type=input_path,
+        help='bag with colour, aligned depth and camera info (default: the running camera)',
+    )
+    parser.add_rig()
+    parser.add_robot()
+    parser.add_argument(
+        '--segmenter', default='yolact', help='yolact or colour (default: %(default)s)'
+    )
+    parser.add_argument(
+        '--duration-s',
+        type=number_in(1.0, 3600.0),
+        default=20.0,
+        help='how long the running camera is watched (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--camera',
+        default='/camera/camera',
+        help="namespace of the running camera's topics (default: %(default)s)",
+    )
+    parser.add_argument(
+        '--apply',
+        action='store_true',
+        help='save the likeliest errors in the rig; its detectors then correct them',
+    )
+    parser.add_argument(
+        '--cause',
+        choices=CAUSES,
+        action='append',
+        help='correct this error only, whatever is likeliest; may be given several times',
+    )
+    parser.add_argument('--out', type=output_file(), help="another file than the rig's own")
+    parser.add_json()
+    return parser.answer(argv, _check, VisionError, BagError, RigError)
+
+
+def _check(options: Namespace) -> int:
+    # Slow to import: after the arguments are checked.
+    from soft_arm_vision.calibration.camera_check import camera_errors
+    from soft_arm_vision.calibration.camera_monitor import ring_views
+    from soft_arm_vision.ring.detector import RingDetector
+    from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
+
+    rig, robot = load_rig(options.rig), load_robot(options.robot)
+    ring, (sensor, caution) = ring_of(robot), sensor_of(rig)
+    if caution is not None:
+        print(f'softarm calibrate camera-check: {caution}', file=sys.stderr)
+    detector = RingDetector(ring, make_segmenter(options.segmenter, ring))
+    with _frames(options, rig) as (frames, devices):
+        shown = tqdm(frames, file=sys.stderr, desc='ring', unit=' frames')
+        views = list(ring_views(shown, detector))
+    errors = camera_errors(views, ring, sensor)
+    chosen, *others = errors.explanations()
+    if options.cause:
+        chosen, others = errors.explained_by(tuple(CAUSES.index(c) for c in options.cause)), []
+    path = None
+    if options.apply or options.out:
+        if others:
+            raise VisionError(
+                f'either {chosen}, or {others[0]}: move the ring nearer and farther, or say which '
+                'with --cause'
+            )
+        measurement = _measurement(devices, views, errors, chosen)
+        path = save_calibration(rig, chosen.correction, robot, measurement, options.out)
+    if options.json:
+        print(json.dumps(_plain(errors, chosen, others) | {'file': path and str(path)}))
+        return 0
+    _print(errors, [chosen, *others])
+    if options.apply or options.out:
+        print(saved(path, rig))
+        if path is not None:
+            print('restart the detectors, then measure the extrinsics again')
+    return 0
+
+
+@contextmanager
+def _frames(options: Namespace, rig: Rig) -> Iterator[tuple[Iterator[Any], Devices]]:
+    """Give the images of a bag or of the running camera, and on which devices they were taken."""
+    if options.bag is not None:
+        from soft_arm_experiments.vision.bag_frames import find_topics, read_frames
+        from softarm_cli.bags.file import open_bag, warn_of_cut
+
+        with open_bag(options.bag) as bag:
+            warn_of_cut(bag, 'softarm calibrate camera-check')
+            # Only emulated devices know the true pose.
+            devices: Devices = VIRTUAL if find_topics(bag).truth else rig.devices
+            yield ((f.rgb, f.depth, f.intrinsics) for f in read_frames(bag)), devices
+        return
+    from soft_arm_experiments.ros.camera_session import CameraSession
+
+    with CameraSession(options.camera) as session:
+        mismatch = session.watch.mismatch(rig.name, rig.devices)
+        if mismatch:
+            raise VisionError(mismatch)
+        yield session.frames(options.duration_s), session.watch.devices
+
+
+def _measurement(
+    devices: Devices, views: list['RingView'], errors: 'CameraErrors', chosen: 'Explanation'
+) -> Measurement:
+    depth_m = [float(view.centre[2]) for view in views]
+    return Measurement(
+        devices=devices,
+        method=f'size of the ring in {errors.frames} poses',
+        residuals={
+            f'{name}_share': round(float(sd), 6)
+            for name, sd in zip(
+                ('depth_scale', 'focal_length', 'radial'),
+                np.sqrt(np.diag(errors.covariance)[:3]),
+                strict=True,
+            )
+        }
+        | {'contradiction_share': round(chosen.contradiction, 3)},
+        limits={'depth_m': (round(min(depth_m), 4), round(max(depth_m), 4))},
+    )
+
+
+def _plain(
+    errors: 'CameraErrors', chosen: 'Explanation', others: list['Explanation']
+) -> dict[str, Any]:
+    return {
+        'poses': errors.frames,
+        'values': errors.values.tolist(),
+        'covariance': errors.covariance.tolist(),
+        'explanation': str(chosen),
+        'others': [str(other) for other in others],
+        'correction': chosen.correction.model_dump(),
+    }
+
+
+def _print(errors: 'CameraErrors', explanations: list['Explanation']) -> None:
+    sd = np.sqrt(np.diag(errors.covariance))
+    print(f'{errors.frames} poses of the ring')
+    for name, value, error in zip(('depth scale', 'focal length'), errors.values, sd, strict=False):
+        print(f'{name:13s} true over stated {1 + value:.4f} +- {error:.4f}')
+    print(f'{"lens":13s} radial distortion beyond its model {errors.values[2]:+.4f} +- {sd[2]:.4f}')
+    print('; or '.join(str(e) for e in explanations))
