@@ -1,3 +1,6 @@
+import json
+
+import numpy as np
 import pytest
 
 from soft_arm_experiments.cli import (
@@ -25,3 +28,10 @@ def test_commands_refuse_a_robot_without_a_ring(command, arguments, tmp_path, ca
     assert command.main([*arguments, '--robot', 'squid_grasper']) == 2
     error = capsys.readouterr().err
     assert 'ring' in error and error.count('\n') == 1
+
+
+def test_the_mug_of_a_real_cloud_stands_on_its_table(capsys):
+    assert bench_vision.main(['--domain', 'real', '--json']) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert 0.038 < figures['mug_radius_m'] < 0.040
+    assert figures['mug_axis_off_table_rad'] < np.radians(1.0)
