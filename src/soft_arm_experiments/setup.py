@@ -66,6 +66,7 @@ setup(
             'extrinsics = soft_arm_experiments.cli.calibrate_extrinsics:main',
             'finger = soft_arm_experiments.cli.calibrate_finger:main',
             'grasp = soft_arm_experiments.cli.calibrate_grasp:main',
+            'motion-capture = soft_arm_experiments.cli.calibrate_motion_capture:main',
             'ring-noise = soft_arm_experiments.cli.calibrate_ring_noise:main',
             'virtual = soft_arm_experiments.cli.calibrate_virtual:main',
         ],

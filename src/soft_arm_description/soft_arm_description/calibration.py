@@ -33,6 +33,7 @@ COMMANDS = {
     'pressure_bend': 'softarm calibrate finger --live',
     'extrinsics': 'softarm calibrate extrinsics',
     'camera_correction': 'softarm calibrate camera-check --apply',
+    'motion_capture': 'softarm calibrate motion-capture --points tip.csv',
     'dynamics': 'softarm calibrate dynamics',
     'ring_noise': 'softarm calibrate ring-noise',
     'no_load_reference': 'softarm calibrate grasp',

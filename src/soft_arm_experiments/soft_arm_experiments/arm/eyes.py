@@ -12,9 +12,12 @@ from soft_arm_description.robot import Robot
 from soft_arm_experiments.arm.ring_noise import RingNoise
 from soft_arm_sim.cameras.camera import VirtualCamera
 from soft_arm_sim.cameras.placement import camera_for, jig_for
+from soft_arm_sim.delays import Delays
+from soft_arm_sim.motion_capture import VirtualMotionCapture, load_motion_capture
 from soft_arm_sim.stepped_rig import Exposure
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.extrinsics import Mounting
+from soft_arm_vision.calibration.motion_capture import MotionCapture
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.tip_sources import make_tracker
 
@@ -89,6 +92,28 @@ class CameraEye:
         self._camera.close()
 
 
+class MotionCaptureEye:
+    """A motion-capture system that measures a body on the tip; no image.
+
+    Args:
+        calibration: Where it stands.
+        plant_seed: Draws its noise.
+    """
+
+    def __init__(self, calibration: MotionCapture, plant_seed: int):
+        self._calibration = calibration
+        self._system = VirtualMotionCapture(load_motion_capture(), plant_seed)
+
+    def see(self, exposure: Exposure) -> Sight:
+        """Measure the tip at the instant of an image; see `Eye`."""
+        sight = self._calibration.sight(self._system.measured(exposure.T_base_tip))
+        assert sight.T_base_tip is not None, 'the system always measures its body'
+        return Sight(sight.T_base_tip[:3, 3], sight.covariance[:3, :3])
+
+    def close(self) -> None:
+        """Free nothing."""
+
+
 class NoiseEye:
     """The true ring with the errors that were measured of camera and detector; no image.
 
@@ -109,6 +134,14 @@ class NoiseEye:
         """Free nothing."""
 
 
+def delays_of(tip_source: str | None, delays: Delays) -> Delays:
+    """Return the delays of a rig whose tip is measured so: motion capture has its own."""
+    if tip_source != 'pose':
+        return delays
+    latency_s = load_motion_capture().latency_s
+    return delays.model_copy(update={'exposure_to_host_s': latency_s, 'processing_s': 0.0})
+
+
 def eye_of(
     rig: Rig,
     robot: Robot,
@@ -122,7 +155,8 @@ def eye_of(
         rig: The rig, with its calibrations.
         robot: The robot file.
         plant_seed: Draws the camera's noise.
-        tip_source: Name of the tracker; None: the ring by the rig's calibrated noise.
+        tip_source: Name of the tracker, or `pose`: motion capture; None: the ring by the rig's
+            calibrated noise.
         network: Exported network of the tracker yolact; None: the shipped one.
 
     Raises:
@@ -131,5 +165,7 @@ def eye_of(
     """
     if tip_source is None:
         return NoiseEye(load_calibration(rig, RingNoise, robot).values, plant_seed)
+    if tip_source == 'pose':
+        return MotionCaptureEye(load_calibration(rig, MotionCapture, robot).values, plant_seed)
     mounting, (sensor, _) = extrinsics.load(rig, robot), sensor_of(rig)
     return CameraEye(robot, mounting, plant_seed, tip_source, sensor, network)

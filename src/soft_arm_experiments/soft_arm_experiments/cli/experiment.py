@@ -80,7 +80,7 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
     )
     parser.add_argument(
         '--tip-source',
-        choices=('yolact', 'colour', 'fiducial'),
+        choices=('yolact', 'colour', 'fiducial', 'pose'),
         default='yolact',
         help='what measures the tip of the virtual rig that is started (default: %(default)s)',
     )
@@ -198,7 +198,7 @@ def _in_process(
     stack: ExitStack, options: Namespace, rig: Rig, arm: BellowsArm, dynamics: Dynamics
 ) -> tuple[ArmRig, Callable[[], None]]:
     """Return a rig in this process, and a function that waits until it is ready: at once."""
-    from soft_arm_experiments.arm.eyes import eye_of
+    from soft_arm_experiments.arm.eyes import delays_of, eye_of
     from soft_arm_experiments.arm.in_process_rig import InProcessRig
     from soft_arm_sim.delays import load_delays
 
@@ -206,7 +206,7 @@ def _in_process(
     eye = eye_of(rig, arm.robot, seed, tip_source, options.network)
     stack.callback(eye.close)
     delays = load_delays(options.delays) if options.delays else load_delays()
-    return InProcessRig(arm, dynamics, eye, seed, delays), lambda: None
+    return InProcessRig(arm, dynamics, eye, seed, delays_of(tip_source, delays)), lambda: None
 
 
 def _on_graph(

@@ -39,7 +39,7 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument(
         '--tip-source',
-        choices=('yolact', 'colour', 'fiducial'),
+        choices=('yolact', 'colour', 'fiducial', 'pose'),
         default='yolact',
         help='what measures the tip in the rendered pictures (default: %(default)s)',
     )
@@ -55,7 +55,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _run(options: Namespace) -> int:
     # slow to import
-    from soft_arm_experiments.arm.eyes import eye_of
+    from soft_arm_experiments.arm.eyes import delays_of, eye_of
     from soft_arm_experiments.arm.in_process_rig import InProcessRig
     from soft_arm_experiments.arm.reach import reach, reach_poses, summary
     from soft_arm_sim.delays import load_delays
@@ -71,7 +71,9 @@ def _run(options: Namespace) -> int:
         for seed in options.plant_seed:
             poses_m = reach_poses(arm, camera_m, options.targets, seed)
             with closing(eye_of(rig, arm.robot, seed, tip_source, options.network)) as eye:
-                virtual = InProcessRig(arm, dynamics, eye, seed, load_delays())
+                virtual = InProcessRig(
+                    arm, dynamics, eye, seed, delays_of(tip_source, load_delays())
+                )
                 moves[seed] = reach(virtual, arm, poses_m, progress.update)
     by_seed = {str(seed): summary(done) for seed, done in moves.items()}
     every = summary([move for done in moves.values() for move in done])

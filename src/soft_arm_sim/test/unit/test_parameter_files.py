@@ -10,12 +10,14 @@ from soft_arm_sim.cameras.parameters import (
     load_camera_parameters,
     load_finger_camera_parameters,
 )
+from soft_arm_sim.motion_capture import load_motion_capture
 
 PNEUMATICS = 'two_module_arm.pneumatics.yaml'
 LOADERS = {
     PNEUMATICS: load_pneumatics,
     'virtual_camera.yaml': load_camera_parameters,
     'calibration_jig.yaml': load_calibration_jig,
+    'motion_capture.yaml': load_motion_capture,
     'finger_camera.yaml': load_finger_camera_parameters,
     'stereo_camera.yaml': load_camera_parameters,
 }

@@ -219,6 +219,29 @@ class Pose(Strict):
             raise ValueError(f'q_xyzw {self.q_xyzw} is no rotation, its norm is not 1')
         return self
 
+    @property
+    def matrix(self) -> np.ndarray:
+        """The same as a matrix, shape (4, 4)."""
+        T = np.eye(4)
+        T[:3, :3], T[:3, 3] = Rotation.from_quat(self.q_xyzw).as_matrix(), self.position_m
+        return T
+
+
+def pose_of(T: np.ndarray) -> Pose:
+    """Return a pose (4, 4) for a calibration file, rounded."""
+    return Pose.model_validate(
+        {
+            'position_m': _rounded(T[:3, 3]),
+            'q_xyzw': _rounded(Rotation.from_matrix(T[:3, :3]).as_quat(), 9),
+        }
+    )
+
+
+def is_covariance(rows: tuple[tuple[float, ...], ...]) -> bool:
+    """Return whether rows are a covariance of position and rotation, shape (6, 6)."""
+    covariance = np.array(rows)
+    return covariance.shape == (6, 6) and bool(np.linalg.eigvalsh(covariance).min() > -1e-12)
+
 
 class ExtrinsicValues(Values):
     """Numbers of a camera's pose in a calibration file; see `Extrinsics` and `Mounting`."""
@@ -238,23 +261,18 @@ class ExtrinsicValues(Values):
 
     @model_validator(mode='after')
     def _check(self) -> 'ExtrinsicValues':
-        covariance = np.array(self.covariance_m_rad)
-        if covariance.shape != (6, 6) or not np.linalg.eigvalsh(covariance).min() > -1e-12:
+        if not is_covariance(self.covariance_m_rad):
             raise ValueError('covariance_m_rad is no 6 x 6 covariance')
         return self
 
 
 def values_of(extrinsics: Extrinsics, base_frame: str, camera_frame: str) -> ExtrinsicValues:
     """Return the numbers of a camera's pose for a calibration file, rounded."""
-    T = extrinsics.T_base_camera
     return ExtrinsicValues.model_validate(
         {
             'base_frame': base_frame,
             'camera_frame': camera_frame,
-            'T_base_camera': {
-                'position_m': _rounded(T[:3, 3]),
-                'q_xyzw': _rounded(Rotation.from_matrix(T[:3, :3]).as_quat(), 9),
-            },
+            'T_base_camera': pose_of(extrinsics.T_base_camera),
             'points': extrinsics.points,
             'outliers': int((~extrinsics.kept).sum()),
             'position_sigma_m': _rounded(extrinsics.position_sigma_m),
@@ -278,11 +296,8 @@ def load(rig: Rig, robot: Robot, path: Path | None = None) -> Mounting:
         CalibrationError: As `load_calibration`.
     """
     values = load_calibration(rig, ExtrinsicValues, robot, path).values
-    T = np.eye(4)
-    T[:3, :3] = Rotation.from_quat(values.T_base_camera.q_xyzw).as_matrix()
-    T[:3, 3] = values.T_base_camera.position_m
     return Mounting(
-        T,
+        values.T_base_camera.matrix,
         values.base_frame,
         values.camera_frame,
         np.array(values.middle_m),

@@ -1,0 +1,126 @@
+"""`softarm calibrate motion-capture`: find where a system that measures the tip stands."""
+
+import json
+from argparse import Namespace
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from soft_arm_description.calibration import Measurement, save_calibration, saved
+from soft_arm_description.command_line import CommandLine, input_file, number_in, output_file
+from soft_arm_description.rig import VIRTUAL, load_rig
+from soft_arm_description.robot import Robot, load_robot
+from soft_arm_sim.cameras.placement import jig_for
+from soft_arm_sim.motion_capture import VirtualMotionCapture, load_motion_capture
+from soft_arm_vision.calibration import extrinsics
+from soft_arm_vision.calibration.motion_capture import MotionCapture
+from soft_arm_vision.calibration.points import COLUMNS, read_correspondences
+from soft_arm_vision.errors import VisionError
+
+SETS, SEED = 10, 0  # of the virtual system
+ROTATION_SD_RAD = 2e-3  # points show no rotation
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Entry point; return the exit status."""
+    parser = CommandLine(
+        prog='softarm calibrate motion-capture',
+        description="Find the pose of a motion-capture system in the arm's base frame from places "
+        'at which the tip was held, and save it with where the tip is on the tracked body and how '
+        'late poses are. On the virtual rig the places are those of its jig, and nothing needs to '
+        'run.',
+        epilog='example: softarm calibrate motion-capture --rig my_rig --points tip.csv '
+        '--world-frame mocap --latency-s 0.008',
+    )
+    parser.add_rig()
+    parser.add_robot()
+    parser.add_argument(
+        '--points',
+        type=input_file,
+        help=f'CSV of the places, columns {",".join(COLUMNS)}; camera_x_m and so on are those that '
+        'the system measured of the tip',
+    )
+    parser.add_argument('--world-frame', default='world', help="frame of the system's poses")
+    for name, unit, what in (('position-m', 'm', 'place'), ('rpy-deg', 'deg', 'turn')):
+        parser.add_argument(
+            f'--tip-{name}',
+            type=number_in(-360.0, 360.0),
+            nargs=3,
+            default=[0.0, 0.0, 0.0],
+            metavar=('X', 'Y', 'Z'),
+            help=f'{what} of the tip in the frame of the body [{unit}] (default: 0 0 0)',
+        )
+    parser.add_argument(
+        '--latency-s',
+        type=number_in(-1.0, 1.0),
+        default=0.0,
+        help='how much older than its stamp a pose is [s] (default: %(default)s)',
+    )
+    parser.add_argument('--out', type=output_file(), help='save to this file instead')
+    parser.add_json()
+    return parser.answer(argv, _calibrate, VisionError)
+
+
+def _calibrate(options: Namespace) -> int:
+    rig, robot = load_rig(options.rig), load_robot(options.robot)
+    if options.points:
+        world_m, base_m, place = read_correspondences(options.points)
+        T_body_tip = np.eye(4)
+        T_body_tip[:3, :3] = Rotation.from_euler(
+            'xyz', options.tip_rpy_deg, degrees=True
+        ).as_matrix()
+        T_body_tip[:3, 3] = options.tip_position_m
+        frame, latency_s = options.world_frame, options.latency_s
+    elif rig.devices == VIRTUAL:
+        world_m, base_m, place = _virtual_places(robot)
+        parameters = load_motion_capture()
+        T_body_tip = np.linalg.inv(parameters.body_in_tip.matrix)
+        frame, latency_s = parameters.world_frame, parameters.latency_s
+    else:
+        raise VisionError(
+            f'the places of the tip on rig {rig.name!r} are not known: give them with --points'
+        )
+    found = extrinsics.solve(world_m, base_m, place)
+    posed = extrinsics.values_of(found, robot.base.frame, frame)
+    values = MotionCapture(
+        base_frame=posed.base_frame,
+        world_frame=frame,
+        T_base_world=posed.T_base_camera,
+        T_body_tip=extrinsics.pose_of(T_body_tip),
+        latency_s=latency_s,
+        position_sd_m=max(round(found.residual_m / np.sqrt(3), 7), 1e-6),
+        rotation_sd_rad=ROTATION_SD_RAD,
+        middle_m=posed.middle_m,
+        covariance_m_rad=posed.covariance_m_rad,
+    )
+    kept_m = base_m[found.kept]
+    measurement = Measurement(
+        devices=rig.devices,
+        method=f'least squares on {found.points} places of the tip',
+        residuals={'rms_m': round(found.residual_m, 7)},
+        limits={
+            f'{axis}_m': (float(low), float(high))
+            for axis, low, high in zip('xyz', kept_m.min(axis=0), kept_m.max(axis=0), strict=True)
+        },
+    )
+    path = save_calibration(rig, values, robot, measurement, options.out)
+    if options.json:
+        print(json.dumps({'file': path and str(path), 'values': values.model_dump(mode='json')}))
+        return 0
+    print(f'residual {1e3 * found.residual_m:.2f} mm rms at {found.points} places')
+    print(saved(path, rig))
+    return 0
+
+
+def _virtual_places(robot: Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return measured and true places of the tip on the jig [m], (n, 3), and their numbers."""
+    jig, system = jig_for(robot), VirtualMotionCapture(load_motion_capture(), SEED)
+    T_body_tip = np.linalg.inv(system.parameters.body_in_tip.matrix)
+    random, measured_m = np.random.default_rng([SEED, 7]), []
+    place = np.tile(np.arange(len(jig.pegs_m)), SETS)
+    base_m = np.array(jig.pegs_m)[place]
+    for peg_m in base_m:
+        T = np.eye(4)
+        T[:3, 3] = peg_m + jig.repeatability_m * random.standard_normal(3)
+        measured_m.append((system.measured(T) @ T_body_tip)[:3, 3])
+    return np.array(measured_m), base_m, place
