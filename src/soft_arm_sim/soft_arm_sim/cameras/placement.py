@@ -9,12 +9,14 @@ import numpy as np
 
 from soft_arm_description.robot import Robot
 from soft_arm_sim.cameras.parameters import (
+    CONFIG,
     CalibrationJig,
     CameraParameters,
     load_calibration_jig,
     load_camera_parameters,
 )
 
+SHIPPED_CAMERAS = 'virtual', 'stereo'
 SHIPPED_REACH_M = 0.39  # of the arm for which the shipped files place camera and jig
 
 
@@ -24,9 +26,15 @@ def scale_for(robot: Robot) -> float:
     return max(1.0, reach_m / SHIPPED_REACH_M)
 
 
-def camera_for(robot: Robot) -> CameraParameters:
-    """Return the shipped D435i, placed for a robot."""
-    parameters, scale = load_camera_parameters(), scale_for(robot)
+def camera_for(robot: Robot, camera: str = 'virtual') -> CameraParameters:
+    """Return a shipped D435i, placed for a robot.
+
+    Args:
+        robot: The robot file.
+        camera: One of `SHIPPED_CAMERAS`; the depth of `stereo` is matched in rendered images.
+    """
+    parameters = load_camera_parameters(CONFIG / f'{camera}_camera.yaml')
+    scale = scale_for(robot)
     mounting, image, root = parameters.mounting, parameters.image, np.sqrt(scale)
     look_at = scale * np.array(mounting.look_at_m)
     position = look_at + root * np.subtract(mounting.position_m, mounting.look_at_m)

@@ -28,7 +28,7 @@ from soft_arm_physics.pneumatic_arm import SHIPPED, pneumatic_arm
 from soft_arm_physics.simulation import Simulation
 from soft_arm_sim.cameras.camera import VirtualCamera
 from soft_arm_sim.cameras.parameters import load_calibration_jig, load_camera_parameters
-from soft_arm_sim.cameras.placement import camera_for, jig_for
+from soft_arm_sim.cameras.placement import SHIPPED_CAMERAS, camera_for, jig_for
 from soft_arm_sim.delays import load_delays
 from soft_arm_sim.devices.modbus_server import RELEASE_S, DeviceThread, ModbusDevice
 from soft_arm_sim.devices.stepped_board import SteppedBoard
@@ -52,9 +52,9 @@ class VirtualRigParameters:
     pneumatics_file: str = parameter(str(SHIPPED), 'valves, sensors, walls, mismatch')
     plant_seed: int = parameter(1, 'draws the mismatch of this arm', minimum=0)
     camera_file: str = parameter(
-        '',
-        'YAML file with the intrinsics, mounting and noise of the camera; empty: a D435i, placed '
-        'for the robot',
+        'virtual',
+        'virtual: a D435i, placed for the robot; stereo: one whose depth is matched in rendered '
+        'infrared images, some 2 frames/s; or a YAML file with intrinsics, mounting and noise',
     )
     camera_name: str = parameter('camera', 'name of the camera, with which its frames begin')
     jig_file: str = parameter(
@@ -98,10 +98,11 @@ class VirtualRigNode(Node):
         robot = load_robot(p.robot)
         self._frame = robot.base.frame
         plant = pneumatic_arm(robot, p.plant_seed, p.pneumatics_file)
-        camera_parameters, jig = (
-            load_camera_parameters(p.camera_file) if p.camera_file else camera_for(robot),
-            load_calibration_jig(p.jig_file) if p.jig_file else jig_for(robot),
-        )
+        if p.camera_file in SHIPPED_CAMERAS:
+            camera_parameters = camera_for(robot, p.camera_file)
+        else:
+            camera_parameters = load_camera_parameters(p.camera_file)
+        jig = load_calibration_jig(p.jig_file) if p.jig_file else jig_for(robot)
         self._rate_hz = camera_parameters.image.rate_hz
         self._truth = self.create_publisher(PoseStamped, '~/debug/tip_truth', qos.STATE)
         with ExitStack() as devices:  # what has been opened is closed when the next cannot be

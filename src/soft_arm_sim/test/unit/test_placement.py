@@ -7,7 +7,7 @@ import pytest
 
 from soft_arm_description.robot import load_robot
 from soft_arm_sim.cameras.parameters import load_calibration_jig, load_camera_parameters
-from soft_arm_sim.cameras.placement import camera_for, jig_for
+from soft_arm_sim.cameras.placement import SHIPPED_CAMERAS, camera_for, jig_for
 
 ROBOTS = sorted((Path(__file__).parents[4] / 'launch' / 'test' / 'robots').glob('*.yaml'))
 
@@ -25,10 +25,11 @@ def test_the_shipped_arm_has_the_shipped_camera_and_jig():
     )
 
 
+@pytest.mark.parametrize('camera', SHIPPED_CAMERAS)
 @pytest.mark.parametrize('path', ROBOTS, ids=lambda path: path.stem)
-def test_the_straight_arm_and_every_peg_are_in_the_picture(path):
+def test_the_straight_arm_and_every_peg_are_in_the_picture(path, camera):
     robot = load_robot(path)
-    parameters = camera_for(robot)
+    parameters = camera_for(robot, camera)
     longest_m = sum(s.arc_length_limits_m[1] + s.rigid_length_m for s in robot.segments)
     points_m = np.vstack(([0, 0, 0.1 * longest_m], [0, 0, 0.95 * longest_m], jig_for(robot).pegs_m))
     (u, v), depth_m = pixels(parameters, points_m)[0].T, pixels(parameters, points_m)[1]
