@@ -49,6 +49,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         '--segmenter', default='yolact', help='yolact or colour (default: %(default)s)'
     )
+    parser.add_network()
     parser.add_argument(
         '--duration-s',
         type=number_in(1.0, 3600.0),
@@ -87,7 +88,7 @@ def _check(options: Namespace) -> int:
     ring, (sensor, caution) = ring_of(robot), sensor_of(rig)
     if caution is not None:
         print(f'softarm calibrate camera-check: {caution}', file=sys.stderr)
-    detector = RingDetector(ring, make_segmenter(options.segmenter, ring))
+    detector = RingDetector(ring, make_segmenter(options.segmenter, ring, options.network))
     with _frames(options, rig) as (frames, devices):
         shown = tqdm(frames, file=sys.stderr, desc='ring', unit=' frames')
         views = list(ring_views(shown, detector))

@@ -9,7 +9,7 @@ from sensor_msgs.msg import Image
 
 from soft_arm_vision.ros.conversions import stamp_ns
 
-KEPT = 4  # framesets whose other half may still come
+KEPT_NS = 200_000_000  # age by stamp up to which the other half of a frameset may still come
 
 
 class NewestPair:
@@ -86,7 +86,7 @@ class NewestPair:
             if match is None:
                 waiting = self._waiting[kind]
                 waiting[stamp] = image
-                while len(waiting) > KEPT:
+                while abs(stamp - next(iter(waiting))) > KEPT_NS:  # also when a clock begins anew
                     waiting.popitem(last=False)
                 return
             if self._keep_all and stamp == self._last_stamp_ns:
