@@ -35,6 +35,7 @@ setup(
     entry_points={
         'console_scripts': [
             'finger_detector = soft_arm_vision.ros.finger_detector_node:main',
+            'tip_from_pose = soft_arm_vision.ros.tip_from_pose_node:main',
             'tip_tracker = soft_arm_vision.ros.tip_tracker_node:main',
         ],
         'softarm.vision': ['fit = soft_arm_vision.cli.fit_cylinder:main'],

@@ -20,6 +20,7 @@ END_THE_LAUNCH = {
 LAUNCHES = [
     ('sim', {}),
     ('sim', {'tip_source': 'none', 'control': 'false', 'namespace': 'left'}),
+    ('sim', {'tip_source': 'pose'}),
     ('sim', {'bellows': 'true', 'squid': 'true'}),
     ('cell', {}),
     ('bellows', {}),

@@ -50,6 +50,9 @@ class TipControllerParameters:
 
     robot: str = parameter(description='name or path of the robot file')
     rig: str = parameter(description='rig whose calibration is used')
+    measured: bool = parameter(
+        True, 'whether anything measures the tip; false: only goals in open loop can be reached'
+    )
     tolerance_m: float = parameter(
         0.001, 'tolerance of a goal without one [m]', minimum=1e-4, maximum=0.1
     )
@@ -64,7 +67,7 @@ class TipControllerNode(Node):
     def __init__(self):
         super().__init__('tip_controller')
         p = declare(self, TipControllerParameters)
-        self._arm = load_bellows_arm(p.robot, p.rig)
+        self._arm, self._measured = load_bellows_arm(p.robot, p.rig), p.measured
         dynamics = load_calibration(load_rig(p.rig), Dynamics, self._arm.robot).values
         self._controller = TipController(self._arm, dynamics)
         self._status = Status('idle', 0.0, None, None, 0)
@@ -172,7 +175,7 @@ class TipControllerNode(Node):
             return f'{others[0]} also publishes pressure_command: end it'
         if not self._goals.ik_ready:
             return 'waiting for solve_ik: inverse_kinematics does not run, or is not ready yet'
-        lacking = self._controller.lacking(self.now_s())
+        lacking = self._controller.lacking(self.now_s(), open_loop=not self._measured)
         return f'{lacking}; {self._ignored.last}' if lacking and self._ignored.last else lacking
 
 

@@ -191,9 +191,9 @@ class TipController:
         message = 'cancelled by the client; last pressures held'
         return self._end(self._goal, now_s, Outcome.CANCELLED, message)[1]
 
-    def lacking(self, now_s: float) -> str:
+    def lacking(self, now_s: float, open_loop: bool = False) -> str:
         """Return why a goal would fail now, in one line; empty if it would not."""
-        fault = self._fault(now_s, open_loop=False)
+        fault = self._fault(now_s, open_loop)
         return fault[1] if fault else ''
 
     def step(self, now_s: float) -> tuple[np.ndarray | None, Status]:
@@ -308,7 +308,8 @@ class TipController:
         if image_s > s.camera_timeout_s:
             return (
                 Outcome.CAMERA_STALE,
-                f'no image {since(image_s)} (limit {s.camera_timeout_s} s): check the camera',
+                f'no image or pose of the tip {since(image_s)} (limit {s.camera_timeout_s} s): '
+                'check the camera, or what measures the tip; without it move in open loop',
             )
         ring_s = self.liveness.silence_s(RING, now_s)
         if ring_s > s.ring_timeout_s:

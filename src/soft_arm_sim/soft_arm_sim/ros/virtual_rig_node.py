@@ -2,7 +2,8 @@
 
 Out: the D435i's topics under /camera/<camera_name> (30 Hz, names and encodings of
 realsense2_camera), its inner frames on /tf_static, a valve board on Modbus TCP (loopback). In: that
-board's registers; `~/place_ring` is the operator's hand. The plant's true tip leaves only on
+board's registers; `~/place_ring` is the operator's hand. `~/motion_capture/pose` is what a
+motion-capture system measures of a body on the tip. The plant's true tip leaves only on
 `~/debug/tip_truth`, for reports. Without commands the board's watchdog vents. A node that is told
 to end serves the board until its host has vented: a launch file tells all of its nodes at once.
 
@@ -36,6 +37,7 @@ from soft_arm_sim.devices.valve_board import ValveBoard
 from soft_arm_sim.errors import SimulationError
 from soft_arm_sim.ros.conversions import pose_message
 from soft_arm_sim.ros.lockstep import Lockstep
+from soft_arm_sim.ros.motion_capture import MotionCapturePublisher
 from soft_arm_sim.ros.virtual_camera import CameraNode
 from soft_arm_sim.running_plant import RunningPlant
 from soft_arm_sim.stepped_rig import TICK_S, SteppedRig
@@ -105,6 +107,7 @@ class VirtualRigNode(Node):
         jig = load_calibration_jig(p.jig_file) if p.jig_file else jig_for(robot)
         self._rate_hz = camera_parameters.image.rate_hz
         self._truth = self.create_publisher(PoseStamped, '~/debug/tip_truth', qos.STATE)
+        self._motion_capture = MotionCapturePublisher(self, p.plant_seed)
         with ExitStack() as devices:  # what has been opened is closed when the next cannot be
             self._camera = VirtualCamera(robot, camera_parameters, jig, p.plant_seed)
             devices.callback(self._camera.close)
@@ -132,6 +135,7 @@ class VirtualRigNode(Node):
         self._serve(board, devices)
         self.create_timer(1.0 / self._rate_hz, self._capture)
         self.create_timer(TRUTH_PERIOD_S, self._publish_truth)
+        self.create_timer(self._motion_capture.period_s, self._measure)
         return board
 
     def _begin_in_lockstep(
@@ -171,6 +175,10 @@ class VirtualRigNode(Node):
     def _capture(self) -> None:
         self._camera_node.publish(self._plant.snapshot().qpos, self.get_clock().now().to_msg())
 
+    def _measure(self) -> None:
+        now_ns = self.get_clock().now().nanoseconds
+        self._motion_capture.measure(now_ns, self._plant.snapshot().T_base_tip)
+
     def _publish_truth(self) -> None:
         self._server.check()
         stamp = self.get_clock().now().to_msg()
@@ -183,6 +191,8 @@ class VirtualRigNode(Node):
         for exposure in exposures:
             self._image_ns = round(1e9 * exposure.stamp_s)
             self._camera_node.publish(exposure.qpos, Time(nanoseconds=self._image_ns).to_msg())
+        if time_ns % round(1e9 * self._motion_capture.period_s) == 0:
+            self._motion_capture.measure(time_ns, self._rig.snapshot().T_base_tip)
         if time_ns % round(1e9 * TRUTH_PERIOD_S) == 0:
             stamp = Time(nanoseconds=time_ns).to_msg()
             self._truth.publish(pose_message(self._rig.snapshot().T_base_tip, self._frame, stamp))

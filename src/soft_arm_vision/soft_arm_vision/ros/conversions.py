@@ -3,11 +3,19 @@
 import cv2
 import numpy as np
 from cv_bridge import CvBridge, CvBridgeError
-from geometry_msgs.msg import Pose, PoseWithCovarianceStamped, Transform, TransformStamped
+from geometry_msgs.msg import (
+    Pose,
+    PoseStamped,
+    PoseWithCovarianceStamped,
+    Transform,
+    TransformStamped,
+)
 from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import Image
 
 from soft_arm_vision.errors import VisionError
+
+UNIT_WITHIN = 0.01  # of the norm of a quaternion
 
 
 def pictures_of(colour: Image, depth: Image) -> tuple[np.ndarray, np.ndarray]:
@@ -60,6 +68,29 @@ def matrix_of(transform: Transform) -> np.ndarray:
     T = np.eye(4)
     T[:3, :3] = Rotation.from_quat([getattr(transform.rotation, i) for i in 'xyzw']).as_matrix()
     T[:3, 3] = [getattr(transform.translation, i) for i in 'xyz']
+    return T
+
+
+def pose_from_msg(message: PoseStamped, frame: str) -> np.ndarray:
+    """Return the pose (4, 4) of a geometry_msgs/PoseStamped.
+
+    Raises:
+        VisionError: If it is in another frame, not finite, or turned by no unit quaternion.
+    """
+    if message.header.frame_id != frame:
+        raise VisionError(
+            f'poses are in frame {message.header.frame_id[:60]!r}, the calibration in {frame!r}: '
+            'calibrate this system'
+        )
+    place_m = np.array([getattr(message.pose.position, i) for i in 'xyz'])
+    q_xyzw = np.array([getattr(message.pose.orientation, i) for i in 'xyzw'])
+    if not (np.isfinite(place_m).all() and abs(np.linalg.norm(q_xyzw) - 1) < UNIT_WITHIN):
+        raise VisionError(
+            f'pose {place_m.tolist()} m, {q_xyzw.tolist()} is not finite, or no unit quaternion: '
+            'is the body tracked?'
+        )
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = Rotation.from_quat(q_xyzw).as_matrix(), place_m
     return T
 
 

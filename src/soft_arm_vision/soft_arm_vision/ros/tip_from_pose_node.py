@@ -1,0 +1,97 @@
+"""Node `tip_tracker` without a camera: pose of a tracked body in, pose of the tip out.
+
+In: `body_pose` (PoseStamped in the frame of the measuring system, such as motion capture). Out:
+`tip_pose` in the base frame, for every pose that can be used, its stamp earlier by the calibrated
+latency; `tip_by_vision` on /tf; diagnostics. A pose with a value that is not finite, no unit
+quaternion or another frame is left out, and the diagnostics say so.
+"""
+
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
+from rclpy.duration import Duration
+from rclpy.time import Time
+from tf2_ros import TransformBroadcaster
+
+from soft_arm_description.calibration import load_calibration
+from soft_arm_description.rig import load_rig
+from soft_arm_description.robot import load_robot
+from soft_arm_node_kit import diagnostics, parameters, qos, runner
+from soft_arm_node_kit.node import Node
+from soft_arm_vision.calibration.motion_capture import MotionCapture
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.ros import conversions
+
+SAY_EVERY_S = 5.0
+
+
+@dataclass(frozen=True)
+class TipFromPoseParameters:
+    """Parameters of the node."""
+
+    robot: str = parameters.parameter(
+        'two_module_arm', 'name of a shipped robot or path of a robot file'
+    )
+    rig: str = parameters.parameter(
+        'virtual', 'name of a rig, or path of its folder; its motion_capture calibration is used'
+    )
+    stale_s: float = parameters.parameter(
+        0.2, 'age of the newest pose that is an error [s]', minimum=0.05, maximum=10.0
+    )
+
+
+class TipFromPoseNode(Node):
+    """Turns poses of the tracked body into poses of the tip."""
+
+    def __init__(self):
+        super().__init__('tip_tracker')
+        given = parameters.declare(self, TipFromPoseParameters)
+        robot, rig = load_robot(given.robot), load_rig(given.rig)
+        self._calibration = load_calibration(rig, MotionCapture, robot).values
+        self._tip_frame = f'{robot.base.frame_prefix}tip_by_vision'
+        self._latency = Duration(seconds=self._calibration.latency_s)
+        self._stale_s, self._trouble = given.stale_s, ''
+        self._found = diagnostics.RateMeter(self.now_s)
+        self._pose = self.create_publisher(PoseWithCovarianceStamped, 'tip_pose', qos.STATE)
+        self._tf = TransformBroadcaster(self)
+        self.create_subscription(PoseStamped, 'body_pose', self._on_pose, qos.SENSOR)
+        self._reporter = diagnostics.Reporter(self, robot.name, self._status)
+
+    def _on_pose(self, message: PoseStamped) -> None:
+        try:
+            T_world_body = conversions.pose_from_msg(message, self._calibration.world_frame)
+        except VisionError as error:
+            self._trouble = str(error)
+            self.get_logger().warning(self._trouble, throttle_duration_sec=SAY_EVERY_S)
+            return
+        stamp = (Time.from_msg(message.header.stamp) - self._latency).to_msg()
+        sight = self._calibration.sight(T_world_body)
+        base_frame = self._calibration.base_frame
+        transform = conversions.transform_message(
+            stamp, base_frame, self._tip_frame, np.asarray(sight.T_base_tip)
+        )
+        self._pose.publish(
+            conversions.pose_message(transform.header, sight.T_base_tip, sight.covariance)
+        )
+        self._tf.sendTransform(transform)
+        self._trouble = ''
+        self._found.tick()
+
+    def _status(self) -> tuple[bytes, str, dict]:
+        age_s = self._found.age_s
+        values = {'detection_rate_hz': self._found.rate_hz}
+        if age_s is None or age_s > self._stale_s:
+            why = self._trouble or 'no pose on body_pose: does the tracking system run?'
+            return diagnostics.ERROR, f'tip lost: {why}', values
+        return diagnostics.OK, 'tip in view', values
+
+
+def main(args=None) -> int:
+    """Run the node."""
+    return runner.run(TipFromPoseNode, args)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

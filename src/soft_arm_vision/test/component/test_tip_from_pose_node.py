@@ -1,0 +1,85 @@
+"""The node in this process, fed with poses of the tracked body over DDS by a probe."""
+
+import time
+
+import numpy as np
+import pytest
+import rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
+from rclpy.executors import SingleThreadedExecutor
+
+from soft_arm_node_kit import qos
+from soft_arm_sim.motion_capture import VirtualMotionCapture, load_motion_capture
+from soft_arm_sim.ros.conversions import pose_message
+from soft_arm_vision.ros.tip_from_pose_node import TipFromPoseNode
+
+DEADLINE_S = 60.0
+NOWHERE = np.block([[np.eye(3), np.full((3, 1), np.nan)], [np.zeros((1, 3)), 1.0]])
+
+
+class Graph:
+    """The node, and a probe that plays the motion capture and hears the answers."""
+
+    def __init__(self):
+        rclpy.init(args=['--ros-args', '-r', '__ns:=/soft_arm'])
+        self.probe = rclpy.create_node('probe', use_global_arguments=False)
+        self.node = TipFromPoseNode()
+        self.executor = SingleThreadedExecutor()
+        for node in (self.probe, self.node):
+            self.executor.add_node(node)
+        self.poses, self.status = [], []
+        self.probe.create_subscription(
+            PoseWithCovarianceStamped, '/soft_arm/tip_pose', self.poses.append, qos.STATE
+        )
+        self.probe.create_subscription(
+            DiagnosticArray, '/diagnostics', lambda m: self.status.extend(m.status), qos.STATE
+        )
+        self.body = self.probe.create_publisher(PoseStamped, '/soft_arm/body_pose', qos.STATE)
+
+    def until(self, condition, message):
+        end_s = time.monotonic() + DEADLINE_S
+        while not condition():
+            assert time.monotonic() < end_s, [s.message for s in self.status[-2:]]
+            self.body.publish(message)
+            self.executor.spin_once(timeout_sec=0.02)
+
+    def close(self):
+        for node in (self.node, self.probe):
+            node.destroy_node()
+        rclpy.shutdown()
+
+
+@pytest.fixture
+def graph():
+    graph = Graph()
+    yield graph
+    graph.close()
+
+
+def test_the_tip_is_told_in_the_base_frame_earlier_by_the_latency(graph):
+    T_base_tip = np.eye(4)
+    T_base_tip[:3, 3] = 0.02, -0.01, 0.24
+    stamp = graph.probe.get_clock().now().to_msg()
+    T_world_body = VirtualMotionCapture(load_motion_capture(), 5).measured(T_base_tip)
+    graph.until(lambda: graph.poses, pose_message(T_world_body, 'motion_capture', stamp))
+    told = graph.poses[0]
+    at = told.pose.pose.position
+    np.testing.assert_allclose([at.x, at.y, at.z], T_base_tip[:3, 3], atol=1.5e-3)
+    assert told.header.frame_id == 'soft_arm_base_link'
+    earlier_ns = (stamp.sec - told.header.stamp.sec) * 10**9 + stamp.nanosec
+    assert earlier_ns - told.header.stamp.nanosec == 20_000_000
+    assert 1e-9 < told.pose.covariance[0] < 1e-6
+
+
+@pytest.mark.parametrize(
+    ('T', 'frame', 'words'),
+    [
+        (np.eye(4), 'nonsense', 'calibrate this system'),
+        (NOWHERE, 'motion_capture', 'not finite'),
+    ],
+)
+def test_a_pose_that_cannot_be_used_is_left_out_and_told(graph, T, frame, words):
+    message = pose_message(T, frame, graph.probe.get_clock().now().to_msg())
+    graph.until(lambda: any(words in s.message for s in graph.status), message)
+    assert not graph.poses
