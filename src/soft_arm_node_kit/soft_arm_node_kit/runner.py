@@ -7,11 +7,16 @@ from collections.abc import Callable
 
 import rclpy
 from lifecycle_msgs.srv import ChangeState
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from soft_arm_node_kit.graph import TopicTakenError
+
+try:
+    from rclpy.experimental.events_executor import EventsExecutor
+except ImportError:  # rclpy before 7.1.5
+    EventsExecutor = SingleThreadedExecutor
 
 
 def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
@@ -35,9 +40,10 @@ def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
     except RuntimeError as error:  # unreadable remapping, parameter or file after --ros-args
         sys.stderr.write(re.sub(r', at \S+:\d+', '', str(error)) + '\n')
         return 2
-    executor, node = SingleThreadedExecutor(), None
+    executor, node = None, None
     try:
         node = make_node()
+        executor = _executor_for(node)
         _refuse_impossible_transitions(node)
         executor.add_node(node)
         while not stopping and rclpy.ok():  # type: ignore[attr-defined]
@@ -52,11 +58,23 @@ def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
     finally:
         if node is not None:
             node.destroy_node()
-        executor.shutdown()
+        if executor is not None:
+            executor.shutdown()
         rclpy.try_shutdown()  # type: ignore[attr-defined]
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)  # ros2 launch may repeat it
     return 0
+
+
+def _executor_for(node: Node) -> Executor:
+    """Return the executor of a node.
+
+    `EventsExecutor` spends a sixth of what `SingleThreadedExecutor` spends for each message, which
+    waits on a set of all entities anew. But it knows no guard conditions, and in simulated time the
+    order of callbacks in a wait set is relied on.
+    """
+    waits = any(node.guards) or node.get_parameter('use_sim_time').value
+    return SingleThreadedExecutor() if waits else EventsExecutor()
 
 
 def _refuse_impossible_transitions(node: Node) -> None:
