@@ -2,13 +2,11 @@
 
 The depth of a pixel is taken as
 
-    measured = (1 + s) true + b - a |slope| + noise + rounding
+    measured = (1 + s) true + b + noise + rounding
 
 with a scale s and an offset b that are the same for all pixels of all frames, noise that is
-Gaussian and correlated from pixel to pixel, and rounding that is independent. Alignment to colour
-keeps the nearest of overlapping depths, so that a surface whose depth changes by |slope| from pixel
-to pixel looks nearer by a times that. The scale is not among the values: what is found of it at the
-calibration is reported, and corrected where the user says so.
+Gaussian and correlated from pixel to pixel, and rounding that is independent. The scale is not among
+the values: what is found of it at the calibration is reported, and corrected where the user says so.
 """
 
 from typing import Annotated, ClassVar, Self
@@ -41,8 +39,8 @@ class DepthSensor(Values):
         quantum_m: Step of the depth image.
         disparity_quantum_m_per_m2: Step of the disparity as one of depth, over depth squared.
         bias_m, bias_sd_m: Offset b of all depths, and what is not known of it.
-        nearest_px: How far around a pixel alignment looks for the nearest depth, a.
-        scale_sd: What is not known of the scale of depth, relative.
+        scale_sd: By how much depth is off from one view to another, relative, beyond noise and
+            scale.
         edge_width_px: Width of the border, on the near side of an edge, in which depth is missing
             or mixed with that behind it.
         fattening_px: How far the depth of the near side reaches past the edge.
@@ -60,7 +58,6 @@ class DepthSensor(Values):
     disparity_quantum_m_per_m2: NotNegative
     bias_m: Annotated[Number, Field(ge=-1, le=1)]
     bias_sd_m: NotNegative
-    nearest_px: Pixels
     scale_sd: NotNegative
     edge_width_px: Pixels
     fattening_px: Pixels
@@ -79,10 +76,6 @@ class DepthSensor(Values):
         """Return the standard deviation of rounding [m] at depths [m]: independent by pixel."""
         disparity_m = self.disparity_quantum_m_per_m2 * np.square(depth_m)
         return np.hypot(self.quantum_m, disparity_m) / np.sqrt(12.0)
-
-    def expected_bias_m(self, slope_m_per_px: np.ndarray | float) -> np.ndarray:
-        """Return measured less true depth [m] where depth changes so much from pixel to pixel."""
-        return self.bias_m - self.nearest_px * np.abs(slope_m_per_px)
 
     def common_sd_m(self, depth_m: np.ndarray | float) -> np.ndarray:
         """Return the standard deviation [m] of what all pixels at depths [m] err alike."""
@@ -110,7 +103,6 @@ class DepthSensor(Values):
                 'focal_length_px': focal_length_px,
                 'correlation_px': larger * self.correlation_px,
                 'edge_width_px': larger * self.edge_width_px,
-                'nearest_px': larger * self.nearest_px,
                 'fattening_px': larger * self.fattening_px,
             }
         )
@@ -129,7 +121,6 @@ D435I = DepthSensor(
     disparity_quantum_m_per_m2=1.6e-3,
     bias_m=0.0,
     bias_sd_m=0.5e-3,
-    nearest_px=0.5,
     scale_sd=0.005,
     edge_width_px=2.0,
     fattening_px=1.5,

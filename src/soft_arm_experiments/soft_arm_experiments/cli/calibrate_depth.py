@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 A4_M = 0.297, 0.210
 VIEWS = 40
+BOARD_SD_M = 0.2e-3  # of a size that is measured with a ruler
 EVERY = 10  # frames of a bag, of which one is used
 NOTED_SCALE = 0.005
 Pictures = tuple[np.ndarray, np.ndarray, 'Intrinsics']
@@ -73,6 +74,12 @@ def main(argv: list[str] | None = None) -> int:
         metavar='N',
         help='take every N-th frame of the bag (default: %(default)s)',
     )
+    parser.add_argument(
+        '--camera',
+        choices=('virtual', 'stereo'),
+        default='virtual',
+        help='camera of a virtual rig, which renders the board (default: %(default)s)',
+    )
     parser.add_argument('--out', type=output_file(), help="another file than the rig's own")
     parser.add_json()
     return parser.answer(argv, _run, VisionError, BagError, RigError, SimulationError)
@@ -90,7 +97,10 @@ def _run(options: Namespace) -> int:
         )
     size_m = max(options.board_m), min(options.board_m)
     views, focal_px = [], 0.0
-    frames = _virtual() if options.bag is None else _recorded(options.bag, options.every)
+    if options.bag is None:
+        frames, board_sd_m = _virtual(options.camera), 0.0
+    else:
+        frames, board_sd_m = _recorded(options.bag, options.every), BOARD_SD_M
     for colour, depth, intrinsics in tqdm(frames, file=sys.stderr, desc='board', unit=' frames'):
         check_images(colour, depth, intrinsics)
         view = view_board(colour, depth_in_metres(depth), intrinsics, size_m)
@@ -98,12 +108,12 @@ def _run(options: Namespace) -> int:
             views.append(view)
             focal_px = intrinsics.fx
     near_m, far_m = sorted(options.range_m)
-    sensor, scale, left_m = fit_sensor(views, focal_px, (near_m, far_m), size_m)
+    sensor, scale, left = fit_sensor(views, focal_px, (near_m, far_m), size_m, board_sd_m)
     measurement = Measurement(
         devices=VIRTUAL if options.bag is None else rig.devices,
         method=f'board of {size_m[0]:g} x {size_m[1]:g} m in {len(views)} frames, its plane by '
         'the colour image',
-        residuals={'offset_m': _rounded(left_m), 'scale_share': _rounded(abs(scale))},
+        residuals={'offset_share': _rounded(left), 'scale_share': _rounded(abs(scale))},
         limits={
             'depth_m': (
                 _rounded(min(view.depth_m for view in views)),
@@ -118,22 +128,18 @@ def _run(options: Namespace) -> int:
         return 0
     for name, value in sensor.model_dump(mode='json').items():
         print(f'{name:27s} {value}')
-    print(f'depth is {100 * scale:+.2f} % too long, +-{100 * sensor.scale_sd:.2f} %')
+    print(f'depth is {100 * scale:+.2f} % too long; the detector does not correct this')
     if abs(scale) > NOTED_SCALE:
         print('softarm calibrate depth: check the size of the board and the scale of the depth')
     print(saved(path, rig))
     return 0
 
 
-def _virtual() -> Iterator[Pictures]:
-    from soft_arm_experiments.vision.synthetic_data import intrinsics_of
-    from soft_arm_sim.cameras.board_scene import board_frames
-    from soft_arm_sim.cameras.parameters import load_camera_parameters
+def _virtual(camera: str) -> Iterator[Pictures]:
+    from soft_arm_experiments.vision.depth_measurement import board_pictures
+    from soft_arm_sim.cameras.parameters import CONFIG, load_camera_parameters
 
-    parameters = load_camera_parameters()
-    intrinsics = intrinsics_of(parameters)
-    for frame, _ in board_frames(parameters, VIEWS):
-        yield frame.rgb, frame.depth, intrinsics
+    return board_pictures(load_camera_parameters(CONFIG / f'{camera}_camera.yaml'), VIEWS)
 
 
 def _recorded(path: Path, every: int) -> Iterator[Pictures]:

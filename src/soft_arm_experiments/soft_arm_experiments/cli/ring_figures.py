@@ -32,9 +32,11 @@ RENDERED_AT_ONCE = 50  # frames, 92 MB
 def masks_and_poses(options: Namespace, ring: Ring) -> dict:
     """Return the figures by name; the options are frames, seed, segmenter, domain and robot."""
     # Slow to import: OpenGL and MuJoCo.
+    from soft_arm_experiments.vision.depth_measurement import measured_sensor
     from soft_arm_experiments.vision.synthetic_data import ring_samples, synthetic_intrinsics
+    from soft_arm_sim.cameras.random_scenes import scaled_camera
 
-    intrinsics = synthetic_intrinsics()
+    intrinsics, (sensor, _) = synthetic_intrinsics(), measured_sensor(scaled_camera(1.0))
     segmenter = make_segmenter(options.segmenter, ring, options.network)
     network = segmenter.network if isinstance(segmenter, YolactSegmenter) else None
     network_overlaps: list[float] = []
@@ -89,7 +91,7 @@ def masks_and_poses(options: Namespace, ring: Ring) -> dict:
                 depth_m = depth_in_metres(sample.depth)
                 bounds_m.append(
                     centre_bound_m(
-                        sample.T_optical_ring, sample.masks[0], depth_m, ring, intrinsics
+                        sample.T_optical_ring, sample.masks[0], depth_m, ring, intrinsics, sensor
                     )
                 )
     found = np.array(overlaps)

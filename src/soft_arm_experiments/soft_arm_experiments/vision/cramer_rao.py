@@ -2,15 +2,13 @@
 
 import numpy as np
 
+from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_description.robot import Ring
 from soft_arm_vision.clouds.cylinder import cross, perpendiculars
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.outline import Outline, mask_edges, outline_residual
 from soft_arm_vision.ring.ray_cylinder import ring_depths
-from soft_arm_vision.ring.wall import CORRELATION_PX
 
-DEPTH_SIGMA_PER_M = 4e-3  # [1/m]: 1 mm at 0.5 m, growing with the square of depth
-DEPTH_QUANTUM_M = 1e-3
 STRIDE_PX = 2  # between the pixels used: nearer ones are correlated and add little
 MIN_INCIDENCE = 0.1  # cosine; at more grazing views the depth is a flying pixel
 
@@ -21,17 +19,18 @@ def centre_bound_m(
     depth_m: np.ndarray,
     ring: Ring,
     intrinsics: Intrinsics,
+    sensor: DepthSensor,
 ) -> float:
     """Return the root of the trace of the centre's part of the inverse Fisher information [m].
 
     It is infinite if one of the five unknowns is unobservable.
 
     Information I = J' C^-1 J of the depth plus 12 K' K of the outline. J: derivative of each
-    pixel's depth by the pose, from the surface that its ray meets. C: s_i s_j exp(-d_ij^2 / (4 *
-    2^2 px^2)) with s = 4e-3 z^2, plus q^2 / 12 on the diagonal, the variance of the quantisation,
-    taken as Gaussian. K: derivative of each edge point of the mask [px]; the mask being exact, it
-    is known to the pixel's grid, 1 / sqrt(12) px. Holes are left out; flying pixels and errors of
-    the mask are not counted, so that this is a bound.
+    pixel's depth by the pose, from the surface that its ray meets. C: s_i s_j times the correlation
+    of the sensor's noise, plus the variance of its rounding on the diagonal, taken as Gaussian.
+    K: derivative of each edge point of the mask [px]; the mask being exact, it is known to the
+    pixel's grid, 1 / sqrt(12) px. Holes are left out; flying pixels and errors of the mask are not
+    counted, so that this is a bound.
 
     Args:
         T_optical_ring: True pose, z the axis, shape (4, 4).
@@ -40,6 +39,7 @@ def centre_bound_m(
             have depth and what lies beside an edge.
         ring: The ring.
         intrinsics: Of both images.
+        sensor: The camera.
     """
     centre, axis = T_optical_ring[:3, 3], T_optical_ring[:3, 2]
     axes = *perpendiculars(axis), axis
@@ -50,11 +50,10 @@ def centre_bound_m(
     z, jacobian = wall_depths(intrinsics.rays(pixels), centre, axes, ring)
     seen = np.isfinite(z)
     pixels, z, jacobian = pixels[seen], z[seen], jacobian[seen]
-    sigma = DEPTH_SIGMA_PER_M * z**2
-    apart = np.square(pixels[:, None] - pixels[None]).sum(axis=-1)
-    noise = np.outer(sigma, sigma) * np.exp(
-        -apart / (4 * CORRELATION_PX**2)
-    ) + DEPTH_QUANTUM_M**2 / 12 * np.eye(len(z))
+    sigma_m = sensor.sigma_m(z)
+    apart_px = np.sqrt(np.square(pixels[:, None] - pixels[None]).sum(axis=-1))
+    noise = np.outer(sigma_m, sigma_m) * sensor.correlation(apart_px)
+    noise += np.diag(np.square(sensor.rounding_m(z)))
     information = jacobian.T @ np.linalg.solve(noise, jacobian) if len(z) else np.zeros((5, 5))
     edges, backed = mask_edges(mask, depth_m)
     outline = Outline(intrinsics.rays(edges), backed, 2 / (intrinsics.fx + intrinsics.fy))

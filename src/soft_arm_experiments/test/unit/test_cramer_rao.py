@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from soft_arm_description.depth_sensor import D435I
 from soft_arm_description.robot import load_robot
 from soft_arm_experiments.vision.cramer_rao import centre_bound_m, wall_depths
 from soft_arm_vision.intrinsics import Intrinsics
@@ -70,20 +71,21 @@ def moved(axes, tilt):
 def test_less_seen_or_farther_away_is_a_larger_bound():
     T = pose()
     mask, depth_m = scene(T)
-    whole_m = centre_bound_m(T, mask, depth_m, RING, CAMERA)
+    whole_m = centre_bound_m(T, mask, depth_m, RING, CAMERA, D435I)
     half = mask.copy()
     half[:, : int(np.median(np.nonzero(mask)[1]))] = False
     far = pose(0.6)
     assert 1e-5 < whole_m < 3e-4
     assert (
-        centre_bound_m(T, half, np.where(mask & ~half, 0.3, depth_m), RING, CAMERA) > 1.2 * whole_m
+        centre_bound_m(T, half, np.where(mask & ~half, 0.3, depth_m), RING, CAMERA, D435I)
+        > 1.2 * whole_m
     )
-    assert centre_bound_m(far, *scene(far), RING, CAMERA) > 1.2 * whole_m
+    assert centre_bound_m(far, *scene(far), RING, CAMERA, D435I) > 1.2 * whole_m
     # The outline alone.
-    assert centre_bound_m(T, mask, np.zeros_like(depth_m), RING, CAMERA) > whole_m
+    assert centre_bound_m(T, mask, np.zeros_like(depth_m), RING, CAMERA, D435I) > whole_m
 
 
 def test_without_an_edge_of_its_own_the_place_along_the_axis_is_open():
     T = pose()
     mask, depth_m = scene(T)
-    assert centre_bound_m(T, mask, np.where(mask, depth_m, 0.3), RING, CAMERA) == np.inf
+    assert centre_bound_m(T, mask, np.where(mask, depth_m, 0.3), RING, CAMERA, D435I) == np.inf

@@ -52,11 +52,6 @@ class Board:
         sizes = np.tile(sorted(size_m, reverse=bool(sides[0] + sides[2] > sides[1] + sides[3])), 2)
         return replace(self, normal=normal, offset_m=float(sizes @ sides / (sides @ sides)))
 
-    def slope_m_per_px(self, depth_m: float, intrinsics: Intrinsics) -> float:
-        """Return by how much the plane's depth changes in a pixel, where it is this deep [m]."""
-        per_px = np.hypot(self.normal[0] / intrinsics.fx, self.normal[1] / intrinsics.fy)
-        return float(depth_m**2 / self.offset_m * per_px)
-
     def inside(self, rays: np.ndarray) -> np.ndarray:
         """Return how far rays (..., 2) lie within the nearest side; negative outside."""
         return np.min(

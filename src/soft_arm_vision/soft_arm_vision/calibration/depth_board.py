@@ -24,13 +24,12 @@ MIN_PIXELS = 2000  # of such depth in one frame
 ROUNDS = 3
 CUT_SIGMAS = 5.0  # farther off is no noise, but a hole or a thing before the board
 EDGE_BIN_PX = 0.5
-SHOWN_SIGMAS = 2.0  # from which on a constant or a share of the slope is believed
+SHOWN_SIGMAS = 3.0  # from which on a constant is believed
 WHOLE = 0.95  # share of the depth far from an edge from which on depth is whole
 COARSE = 1.5  # mean step over the least from which on steps are the disparity's
 MIN_BEHIND_M = 0.05  # what lies behind an edge must be this much farther
 UNCORRELATED = 0.03
 MAX_LAG_PX = 40
-BOARD_SD_M = 0.2e-3  # of the size that is measured with a ruler
 LEAST_NOISE_M_PER_M2 = 1e-5
 
 
@@ -40,7 +39,6 @@ class BoardView:
 
     Attributes:
         depth_m: True depth of the middle of the board's depth.
-        slope_m_per_px: By how much the true depth changes there from pixel to pixel.
         offset_m: Mean of measured less true depth there.
         variance_m2: Of the noise about a plane.
         related_px2: Sum of the correlations of a pixel's noise with that of all others.
@@ -50,7 +48,6 @@ class BoardView:
     """
 
     depth_m: float
-    slope_m_per_px: float
     offset_m: float
     variance_m2: float
     related_px2: float
@@ -105,7 +102,6 @@ def view_board(
     width_px, fattening_px = _edges(board, inside_px, on_board & (depth_m > 0), depth_m, true_m)
     return BoardView(
         middle_m,
-        board.slope_m_per_px(middle_m, intrinsics),
         offset_m,
         variance_m2,
         related_px2,
@@ -122,12 +118,19 @@ def fit_sensor(
     focal_length_px: float,
     range_m: tuple[float, float],
     size_m: tuple[float, float],
+    board_sd_m: float,
 ) -> tuple[DepthSensor, float, float]:
     """Fit the model of a depth camera to views of the board.
 
+    Args:
+        views: The views.
+        focal_length_px: Of the images.
+        range_m: Depths that the camera can report.
+        size_m, board_sd_m: Longer and shorter side of the board, and their standard deviation.
+
     Returns:
         The model, the scale error of the depth, and the standard deviation of what is left of the
-        views' offsets [m].
+        views' offsets relative to their depth.
 
     Raises:
         VisionError: If the views are too few or at too similar distances.
@@ -145,8 +148,7 @@ def fit_sensor(
             f'the board was seen from {z.min():.2f} to {z.max():.2f} m: show it from one distance '
             f'to at least {MIN_SPREAD} times that'
         )
-    slope = np.array([view.slope_m_per_px for view in views])
-    (bias_m, scale, nearest_px), sd, offset_sd_m, left_m = _offsets(z, slope, offset)
+    bias_m, scale, bias_sd_m, left = _offsets(z, offset)
     # Relative errors: the variance spans decades.
     (floor_m2, growth), _ = nnls(np.column_stack([1 / variance, z**4 / variance]), np.ones(len(z)))
     quantum_m, disparity = _quanta(views)
@@ -168,14 +170,13 @@ def fit_sensor(
         quantum_m=_rounded(quantum_m),
         disparity_quantum_m_per_m2=_rounded(disparity),
         bias_m=_rounded(bias_m),
-        bias_sd_m=_rounded(np.hypot(offset_sd_m, left_m)),
-        nearest_px=_rounded(nearest_px),
-        scale_sd=_rounded(np.hypot(sd[1], BOARD_SD_M / size_m[1])),
+        bias_sd_m=_rounded(bias_sd_m),
+        scale_sd=_rounded(np.hypot(left, board_sd_m / size_m[1])),
         edge_width_px=_rounded(width_px),
         fattening_px=_rounded(fattening_px),
         edge_sd_px=_rounded(np.sqrt(np.mean(np.square([v.edge_sd_px for v in views])))),
     )
-    return sensor, scale, left_m
+    return sensor, scale, left
 
 
 def _normal(rays: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
@@ -193,43 +194,33 @@ def _normal(rays: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
     return plane / np.linalg.norm(plane)
 
 
-def _offsets(
-    z: np.ndarray, slope: np.ndarray, offset: np.ndarray
-) -> tuple[tuple[float, float, float], np.ndarray, float, float]:
-    """Explain the offsets of views by a constant, a scale, and the nearest depth on a slope.
+def _offsets(z: np.ndarray, offset: np.ndarray) -> tuple[float, float, float, float]:
+    """Explain the offsets of views by a constant and a scale.
 
-    A constant or a share of the slope that the views do not show is left out: it would only trade
-    with the scale.
+    Errors of the board's pose and of the camera grow with the distance: the fit is of the relative
+    offset. A constant that the views do not show is left out, since it would only trade with the
+    scale.
 
     Args:
-        z, slope, offset: Of each view: depth [m], change of depth per pixel [m], offset [m], (n,).
+        z, offset: Of each view, depth and offset [m], (n,).
 
     Returns:
-        Constant [m], scale and distance of the nearest depth [px]; their standard deviations (3,);
-        that of the offset they explain in the middle of the views [m]; and a robust one of what is
-        left [m].
+        Constant [m] and scale; the standard deviation of the offset that they explain in the middle
+        of the views [m]; and a robust one of the relative offsets that they leave.
     """
-    # Errors of the board's pose grow with the distance: the fit is of the relative offset.
-    columns = np.column_stack([np.ones(len(z)), z, -slope]) / z[:, None]
-    used = [0, 1, 2]
-    while True:
-        part = columns[:, used]
-        solution, *_ = np.linalg.lstsq(part, offset / z, rcond=None)
-        left = offset / z - part @ solution
-        spread = max(1.4826 * float(np.median(np.abs(left))), 1e-6)
-        covariance = spread**2 * np.linalg.inv(part.T @ part)
-        value, sd = np.zeros(3), np.zeros(3)
-        value[used], sd[used] = solution, np.sqrt(np.diag(covariance))
-        shown = np.where(sd > 0, value / np.maximum(sd, 1e-12), np.inf)
-        shown[0], shown[1] = abs(shown[0]), np.inf
-        worst = int(np.argmin(shown))
-        if shown[worst] >= SHOWN_SIGMAS:
+    relative = offset / z
+    for columns in (np.column_stack([1 / z, np.ones(len(z))]), np.ones((len(z), 1))):
+        solution, *_ = np.linalg.lstsq(columns, relative, rcond=None)
+        left = relative - columns @ solution
+        variance = max(float(left @ left) / (len(z) - columns.shape[1]), 1e-12)
+        covariance = variance * np.linalg.inv(columns.T @ columns)
+        if abs(solution[0]) > SHOWN_SIGMAS * np.sqrt(covariance[0, 0]):
             break
-        used.remove(worst)
-    middle = part.mean(axis=0)
-    at_middle_m = float(z.mean() * np.sqrt(middle @ covariance @ middle))
-    constant, scale, nearest = map(float, value)
-    return (constant, scale, nearest), sd, at_middle_m, spread * float(z.mean())
+    middle = columns.mean(axis=0)
+    explained_sd_m = float(z.mean() * np.sqrt(middle @ covariance @ middle))
+    constant_m = float(solution[0]) if len(solution) == 2 else 0.0
+    usual = 1.4826 * float(np.median(np.abs(left)))
+    return constant_m, float(solution[-1]), explained_sd_m, usual
 
 
 def _steps(depth_m: np.ndarray) -> tuple[float, float]:
