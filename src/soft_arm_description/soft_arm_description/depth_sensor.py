@@ -5,8 +5,9 @@ The depth of a pixel is taken as
     measured = (1 + s) true + b + noise + rounding
 
 with a scale s and an offset b that are the same for all pixels of all frames, noise that is
-Gaussian and correlated from pixel to pixel, and rounding that is independent. The scale is not among
-the values: what is found of it at the calibration is reported, and corrected where the user says so.
+Gaussian and correlated from pixel to pixel, and rounding that is independent. The scale is not
+among the values: what is found of it at the calibration is reported, and corrected where the user
+says so.
 """
 
 from typing import Annotated, ClassVar, Self

@@ -36,7 +36,8 @@ def masks_and_poses(options: Namespace, ring: Ring) -> dict:
     from soft_arm_experiments.vision.synthetic_data import ring_samples, synthetic_intrinsics
     from soft_arm_sim.cameras.random_scenes import scaled_camera
 
-    intrinsics, (sensor, _) = synthetic_intrinsics(), measured_sensor(scaled_camera(1.0))
+    intrinsics = synthetic_intrinsics()
+    sensor, scale = measured_sensor(scaled_camera(1.0, options.domain))
     segmenter = make_segmenter(options.segmenter, ring, options.network)
     network = segmenter.network if isinstance(segmenter, YolactSegmenter) else None
     network_overlaps: list[float] = []
@@ -69,7 +70,7 @@ def masks_and_poses(options: Namespace, ring: Ring) -> dict:
                 disable=quiet,
             )
         )
-        for sample, detection, latency_s in _timed(bar, ring, segmenter, intrinsics):
+        for sample, detection, latency_s in _timed(bar, ring, segmenter, intrinsics, scale):
             assert sample.depth is not None and sample.visible_share is not None  # synthetic
             latencies_s.append(latency_s)
             alone = None if network is None else _best_detection(network, sample)
@@ -99,6 +100,7 @@ def masks_and_poses(options: Namespace, ring: Ring) -> dict:
     fitted_m = np.array([bounds_m[i] for i in near if detections[i].fit is not None])
     errors = pose_errors([detections[i] for i in near], [poses[i] for i in near])
     return {
+        'depth_scale_error': scale,
         'mask_iou_mean': float(found[found > MATCHING_IOU].mean())
         if (found > MATCHING_IOU).any()
         else None,
@@ -115,14 +117,23 @@ def masks_and_poses(options: Namespace, ring: Ring) -> dict:
 
 
 def _timed(
-    samples: Iterator[Sample], ring: Ring, segmenter: Segmenter, intrinsics: Intrinsics
+    samples: Iterator[Sample],
+    ring: Ring,
+    segmenter: Segmenter,
+    intrinsics: Intrinsics,
+    scale: float,
 ) -> Iterator[tuple[Sample, Detection, float]]:
-    """Yield samples with their detection and its time [s]; rendering does not count."""
+    """Yield samples with their detection and its time [s]; rendering does not count.
+
+    The detector sees depths that the camera's scale error was taken from.
+    """
     while block := list(islice(samples, RENDERED_AT_ONCE)):
         answers = []
         for sample in block:
+            assert sample.depth is not None  # synthetic
+            depth_m = depth_in_metres(sample.depth) / np.float32(1 + scale)
             detector, begin = RingDetector(ring, segmenter), perf_counter()
-            detection = detector.detect(sample.rgb, sample.depth, intrinsics)
+            detection = detector.detect(sample.rgb, depth_m, intrinsics)
             answers.append((sample, detection, perf_counter() - begin))
         yield from answers
 

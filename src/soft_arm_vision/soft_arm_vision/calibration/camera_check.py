@@ -258,8 +258,7 @@ def _normal_equations(
     rays, radius2 = _true_rays(view.points[:, :2] / view.points[:, 2:], values)
     stated_m = view.points[:, 2]
     directions = np.column_stack([rays, np.ones(len(rays))])
-    bias_m = sensor.expected_bias_m(_slope(view, directions, stated_m))
-    depth_m = (1 + values[DEPTH_SCALE]) * stated_m - bias_m - values[DEPTH_OFFSET]
+    depth_m = (1 + values[DEPTH_SCALE]) * stated_m - sensor.bias_m - values[DEPTH_OFFSET]
     points = directions * depth_m[:, None]
     spread = sensor.sigma_m(stated_m) * np.linalg.norm(directions, axis=1)
     wall, residual_m, weight, noise_m, *_ = normal_equations(
@@ -301,18 +300,6 @@ def _normal_equations(
     matrix += (rows.T * sure) @ rows
     matrix[:5, :5] += 1e-9 * np.trace(matrix[:5, :5]) * np.eye(5)
     return matrix, gradient + (rows.T * sure) @ residual_px, axes
-
-
-def _slope(view: RingView, directions: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
-    """Return by how much the depth of the wall changes from pixel to pixel [m], shape (n,).
-
-    Along a surface with normal n, depth z on the ray d has the slope -z n / (n d).
-    """
-    offset = directions * depth_m[:, None] - view.centre
-    normal = offset - (offset @ view.axis)[:, None] * view.axis
-    normal /= np.linalg.norm(normal, axis=1, keepdims=True) + 1e-12
-    incidence = np.maximum(np.abs(np.einsum('ni,ni->n', normal, directions)), MIN_INCIDENCE)
-    return depth_m * view.outline.pixel * np.hypot(normal[:, 0], normal[:, 1]) / incidence
 
 
 def _true_rays(rays: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

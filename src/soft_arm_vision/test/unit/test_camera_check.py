@@ -24,7 +24,7 @@ from soft_arm_vision.ring.ray_cylinder import ring_depths
 
 RING = load_robot('two_module_arm').ring
 FOCAL_PX, CELL_PX = 607.0, 2
-SENSOR = D435I.model_copy(update={'correlation_px': 0.5, 'bias_sd_m': 2e-4, 'nearest_px': 0.0})
+SENSOR = D435I.model_copy(update={'correlation_px': 0.5, 'bias_sd_m': 2e-4})
 
 
 def view(rng: np.random.Generator) -> RingView:
