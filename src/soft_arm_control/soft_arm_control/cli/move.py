@@ -64,6 +64,11 @@ def _parser() -> CommandLine:
         type=number_in(0.1, LONGEST_S),
         help="time limit [s] (default: the node's, 10)",
     )
+    parser.add_argument(
+        '--open-loop',
+        action='store_true',
+        help='by the model alone: nothing needs to measure the tip',
+    )
     add_namespace(parser, 'soft_arm')
     parser.add_json()
     return parser
@@ -71,11 +76,15 @@ def _parser() -> CommandLine:
 
 def _move(options: argparse.Namespace) -> int:
     if options.path is not None and (
-        options.target or options.axis or options.tolerance_m or options.timeout_s
+        options.target
+        or options.axis
+        or options.tolerance_m
+        or options.timeout_s
+        or options.open_loop
     ):
         raise ControlError(
             '--path FILE.csv has its own points and times: '
-            'leave X Y Z, --axis, --tolerance-m and --timeout-s out'
+            'leave X Y Z, --axis, --tolerance-m, --timeout-s and --open-loop out'
         )
     if options.path is None and len(options.target) != 3:
         raise ControlError(
@@ -96,6 +105,7 @@ def _move(options: argparse.Namespace) -> int:
                 options.tolerance_m or 0.0,
                 options.timeout_s or 0.0,
                 progress.show,
+                options.open_loop,
             )
         else:
             times_s, points_m = path
@@ -153,7 +163,7 @@ class _Progress:
         self._open = False
 
     def show(self, phase: str, error_m: float, elapsed_s: float) -> None:
-        distance = 'no ring detected' if math.isnan(error_m) else f'{1e3 * error_m:.1f} mm away'
+        distance = 'not measured' if math.isnan(error_m) else f'{1e3 * error_m:.1f} mm away'
         line = f'{elapsed_s:5.1f} s  {phase}: {distance}'
         now_s = time.monotonic()
         if self._terminal:

@@ -24,10 +24,20 @@ class ArmClient(Session):
         super().__init__('arm_client', namespace, remedy=remedy, error=NothingOffersError)
 
     def move(
-        self, target: TipTarget, tolerance_m: float, timeout_s: float, on_feedback: OnFeedback
+        self,
+        target: TipTarget,
+        tolerance_m: float,
+        timeout_s: float,
+        on_feedback: OnFeedback,
+        open_loop: bool = False,
     ) -> MoveTip.Result:
-        """Bring the tip to a target; 0 takes the node's default tolerance [m] and timeout [s]."""
-        goal = MoveTip.Goal(target=target, tolerance_m=tolerance_m, timeout_s=timeout_s)
+        """Bring the tip to a target; 0 takes the node's default tolerance [m] and timeout [s].
+
+        In open loop the tip is where the model says, and nothing needs to measure it.
+        """
+        goal = MoveTip.Goal(
+            target=target, tolerance_m=tolerance_m, timeout_s=timeout_s, open_loop=open_loop
+        )
         return self.act(
             MoveTip,
             'move_tip',

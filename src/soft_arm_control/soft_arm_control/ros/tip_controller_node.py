@@ -1,7 +1,7 @@
 """Node `tip_controller`: moves the tip to targets in closed loop through the camera.
 
 In: actions `move_tip` and `follow_path` (see tip_goals.py); `pressures` (50 Hz), `tip_pose` (30
-Hz), `color/camera_info` (one for each image), `/diagnostics` (why the ring detector finds no ring).
+Hz), `color/camera_info` (one for each image), `/diagnostics` (why tip_tracker finds no tip).
 Out: `pressure_command` at 50 Hz from the first goal on (in simulated time half way between two
 exchanges of the driver), `target` for rviz, diagnostics. A message with a value that is not finite,
 another frame or an old stamp is ignored. A lost ring, a stale camera or missing pressures end the

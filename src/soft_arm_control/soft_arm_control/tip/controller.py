@@ -93,7 +93,7 @@ class TipController:
         self._inside_s: float | None = None  # since when the tip is inside the tolerance
         self._unsaturated_s = 0.0  # last time that the limits did not keep the tip off its target
         self._errors_m: list[float] = []
-        self.ring_trouble = ''  # why the ring detector rejected the last images
+        self.ring_trouble = ''  # why the tip was not measured last
 
     @property
     def applied_pa(self) -> np.ndarray | None:
@@ -314,9 +314,9 @@ class TipController:
         ring_s = self.liveness.silence_s(RING, now_s)
         if ring_s > s.ring_timeout_s:
             return Outcome.RING_LOST, self._bias_filter.contradiction or (
-                f'no ring detected {since(ring_s)} (limit {s.ring_timeout_s} s). '
-                f'{self.ring_trouble or "The ring detector gives no reason"}. Check that nothing '
-                'covers the ring, its colour in the robot file and the scene behind it'
+                f'the tip was not measured {since(ring_s)} (limit {s.ring_timeout_s} s). '
+                f'{self.ring_trouble or "What measures it gives no reason"}. Check that nothing '
+                'covers the ring or the markers, their keys in the robot file, and the scene behind'
             )
         return None
 

@@ -169,7 +169,7 @@ def test_a_tip_pose_that_cannot_be_used_is_ignored_and_told(rig, process, spoil,
     rig.wait(lambda: is_ok(rig), 'a goal can be taken')
     rig.spoil_ring = spoil
     try:
-        told = ('no ring detected', 'tip_pose ignored', words)
+        told = ('the tip was not measured', 'tip_pose ignored', words)
         rig.wait(
             lambda: all(word in rig.status.message for word in told), f'diagnostics tell {words}'
         )
@@ -178,7 +178,7 @@ def test_a_tip_pose_that_cannot_be_used_is_ignored_and_told(rig, process, spoil,
         assert result.error_code == MoveTip.Result.RING_LOST and len(result.error_msg) <= 300
     finally:
         rig.spoil_ring = None
-    rig.wait(lambda: 'no ring' not in rig.status.message, 'the ring counts again')
+    rig.wait(lambda: 'not measured' not in rig.status.message, 'the ring counts again')
     assert rig.move().error_code in (MoveTip.Result.NONE, MoveTip.Result.TIMEOUT)
 
 
@@ -230,7 +230,7 @@ def test_a_lost_ring_is_told_with_what_the_detector_says(rig):
     result = rig.move(open_loop=False)
     rig.spoil_ring = None
     assert (
-        'no ring detected' in result.error_msg
+        'the tip was not measured' in result.error_msg
         and '104.6 mm high' in result.error_msg
         and 'robot file' in result.error_msg
     )

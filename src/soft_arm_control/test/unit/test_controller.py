@@ -159,7 +159,7 @@ def test_a_lost_ring_is_told_with_what_the_detector_says(loop):
     loop.ring = False
     message = loop.until_end(1.5).message
     assert (
-        'no ring detected for' in message
+        'the tip was not measured for' in message
         and '104.6 mm high' in message
         and 'robot file' in message
         and len(message) <= 300
@@ -169,7 +169,7 @@ def test_a_lost_ring_is_told_with_what_the_detector_says(loop):
 def test_it_says_what_it_lacks_for_a_goal(loop):
     assert loop.controller.lacking(loop.now_s) == ''
     for sense, word in (
-        ('ring', 'no ring'),
+        ('ring', 'not measured'),
         ('camera', 'no image'),
         ('driver', 'no measured pressures'),
     ):
@@ -196,7 +196,7 @@ def test_open_loop_teaches_nothing_and_needs_no_camera(loop):
     ('lost', 'outcome', 'word'),
     [
         ('camera', Outcome.CAMERA_STALE, 'no image'),
-        ('ring', Outcome.RING_LOST, 'no ring'),
+        ('ring', Outcome.RING_LOST, 'not measured'),
         ('driver', Outcome.DRIVER_LOST, 'no measured pressures'),
     ],
 )

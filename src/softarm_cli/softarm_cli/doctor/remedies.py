@@ -29,9 +29,9 @@ _REMEDIES = (
     ),
     (r'no pairs of colour', 'check that the camera runs with aligned depth'),
     (
-        r'ring lost|no ring',
-        'look at the debug overlay of tip_tracker: check the light, what hides the ring, other '
-        'objects of its colour, and the ring in the robot file',
+        r'ring lost|no ring|marker lost|tip was not measured',
+        'look at the debug overlay of tip_tracker: check the light, what hides the ring '
+        'or the markers, other objects of its colour, and their keys in the robot file',
     ),
     (r'slower than real time', 'end other programs, or use a machine with more cores'),
     (
