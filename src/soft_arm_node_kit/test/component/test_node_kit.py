@@ -131,6 +131,39 @@ def test_repeated_signals_do_not_make_a_clean_end_a_death(number):
     assert process.returncode == 0
 
 
+FAILING_NODE = """
+import sys
+from rclpy.node import Node
+from soft_arm_node_kit.runner import run
+class Example(Node):
+    def __init__(self):
+        super().__init__('example')
+        if 'guarded' in sys.argv:
+            guard = self.create_guard_condition(self.fail)
+            self.create_timer(0.01, guard.trigger)
+        else:
+            self.create_timer(0.01, self.fail)
+    def fail(self):
+        raise RuntimeError('the valve is stuck')
+    def destroy_node(self):
+        print('closed', flush=True)
+        super().destroy_node()
+sys.exit(run(Example))
+"""
+
+
+@pytest.mark.parametrize('arguments', [[], ['guarded']])
+def test_an_error_in_a_callback_closes_and_ends_the_node(arguments):
+    done = subprocess.run(
+        [sys.executable, '-c', FAILING_NODE, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+    assert (done.returncode, done.stdout) == (1, 'closed\n')
+    assert 'RuntimeError: the valve is stuck' in done.stderr
+
+
 def test_bad_input_is_one_line_and_exit_2():
     done = subprocess.run(
         [sys.executable, '-c', NODE, 'bad'], capture_output=True, text=True, timeout=20
