@@ -155,7 +155,9 @@ def test_nothing_is_written_into_a_template(tmp_path):
 
 def test_every_shipped_calibration_has_a_header_for_a_shipped_robot():
     rig = load_rig('virtual')
-    for kind in COMMANDS:
+    shipped = [kind for kind in COMMANDS if rig.calibration_file(kind).exists()]
+    assert len(shipped) >= 7
+    for kind in shipped:
         header = load_header(rig, kind)
         assert header.robot_fingerprint == load_robot(header.robot).kinematic_fingerprint
         assert (header.rig, header.measurement.devices) == ('virtual', 'virtual')
