@@ -48,7 +48,8 @@ from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.detector import RingDetector
-from soft_arm_vision.segmentation.segmenter import ring_of
+from soft_arm_vision.segmentation.colour_mask import is_coloured
+from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
 
 VERSION = 3  # of what is measured here; part of the name of a cached rig
 CAMERA_FRAME = 'camera_color_optical_frame'
@@ -98,7 +99,7 @@ def calibrate(rig: Rig, robot: Robot, on_part: Step = lambda: None) -> list[Path
     paths = [save_calibration(rig, values, robot, how) for values, how in measured]
     mounting = extrinsics.load(rig, robot)
     noise = ring_noise_measurement.measure(
-        BellowsArm(robot), mounting, sensor_of(rig)[0], 'colour', on_part, NOISE_POSES
+        BellowsArm(robot), mounting, sensor_of(rig)[0], _segmenter(robot), on_part, NOISE_POSES
     )
     paths.append(save_calibration(rig, noise[0], robot, noise[1]))
     return [path for path in paths if path is not None]
@@ -126,6 +127,10 @@ def _curve(robot: Robot) -> tuple[PressureLength, Measurement]:
     )
 
 
+def _segmenter(robot: Robot) -> str:
+    return 'colour' if is_coloured(ring_of(robot).colour_rgb) else 'yolact'
+
+
 def _extrinsics(robot: Robot, on_part: Step) -> tuple[extrinsics.ExtrinsicValues, Measurement]:
     parameters, jig = camera_for(robot), jig_for(robot)
     image = parameters.image
@@ -133,7 +138,9 @@ def _extrinsics(robot: Robot, on_part: Step) -> tuple[extrinsics.ExtrinsicValues
         image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px
     )
     camera = VirtualCamera(robot, parameters, jig, seed=0)
-    detector, centres_m, place = RingDetector(ring_of(robot)), [], []
+    ring = ring_of(robot)
+    detector = RingDetector(ring, make_segmenter(_segmenter(robot), ring))
+    centres_m, place = [], []
     try:
         rest = np.zeros(camera.joints)
         for _ in range(SETS):

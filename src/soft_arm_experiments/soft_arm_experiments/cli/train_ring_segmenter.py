@@ -26,6 +26,7 @@ from soft_arm_vision.segmentation.yolact_segmenter import RING_CLASS
 SYNTHETIC_FRAMES = 16_000
 PROCESSES = 2  # that train together
 MIN_SCORE = 0.1  # smallest score of a detection, written into the metadata
+DARKEST_GREY = 0.3  # mean of the darkest grey paint that a network finds in spite of its noise
 FINE_TUNING_RATE = 1e-3  # learning rate from trained weights on
 SYNTHETIC_SCALE = 0.5  # the network sees 320 x 240
 # Synthetic frames on which the verifier is fitted; detections that are no ring are rare.
@@ -145,7 +146,8 @@ def _train(options: Namespace) -> int:
     }
     network = options.out / 'ring_segmenter.onnx'
     metadata['ring_colour_rgb'] = ring.colour_rgb
-    metadata['grey_rings'] = is_coloured(ring.colour_rgb)  # crops then show other paints, too
+    if is_coloured(ring.colour_rgb):  # crops then show other paints, too
+        metadata['darkest_grey'] = DARKEST_GREY
     metadata['torch'] = torch.__version__
     metadata['verifier'] = ExportedYolact().metadata['verifier']  # the shipped network's
     metadata = export(trainer.averaged.eval(), network, metadata)

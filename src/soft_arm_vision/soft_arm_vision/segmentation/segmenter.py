@@ -12,7 +12,7 @@ from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.segmentation.candidate import Candidate
 from soft_arm_vision.segmentation.colour_mask import is_coloured
 from soft_arm_vision.segmentation.colour_segmenter import ColourSegmenter
-from soft_arm_vision.segmentation.yolact.exported import SHIPPED, ExportedYolact
+from soft_arm_vision.segmentation.yolact.exported import ExportedYolact, shipped_for
 from soft_arm_vision.segmentation.yolact_segmenter import YolactSegmenter
 
 
@@ -59,7 +59,8 @@ def make_segmenter(name: str, ring: Ring, network: Path | None = None) -> Segmen
     Args:
         name: Its name.
         ring: The ring, with the paint to look for.
-        network: Exported network (.onnx) of 'yolact'; None: the shipped one.
+        network: Exported network (.onnx) of 'yolact'; None: the shipped one
+            for this colour.
 
     Raises:
         VisionError: If there is no such segmenter, its network cannot be read, or it cannot find
@@ -79,5 +80,7 @@ def make_segmenter(name: str, ring: Ring, network: Path | None = None) -> Segmen
             )
         return ColourSegmenter(ring)
     if name == 'yolact':
-        return YolactSegmenter(ring, ExportedYolact(network or SHIPPED, ring.colour_rgb))
+        return YolactSegmenter(
+            ring, ExportedYolact(network or shipped_for(ring.colour_rgb), ring.colour_rgb)
+        )
     raise VisionError(f"segmenter {name!r} is not known: use one of ['colour', 'yolact']")

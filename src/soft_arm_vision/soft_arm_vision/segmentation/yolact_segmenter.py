@@ -10,7 +10,7 @@ from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.verification import Verifier
 from soft_arm_vision.segmentation.candidate import TRACKING_MARGIN_PX, Candidate
-from soft_arm_vision.segmentation.yolact.exported import ExportedYolact, Window
+from soft_arm_vision.segmentation.yolact.exported import ExportedYolact, Window, shipped_for
 
 RING_CLASS = 'ring'
 MAX_DETECTIONS = 3  # that are looked at, best first
@@ -36,7 +36,7 @@ class YolactSegmenter:
 
     def __init__(self, ring: Ring, network: ExportedYolact | None = None, seed: int = 0):
         self._ring, self._seed = ring, seed
-        self.network = network or ExportedYolact(paint_rgb=ring.colour_rgb)
+        self.network = network or ExportedYolact(shipped_for(ring.colour_rgb), ring.colour_rgb)
         if RING_CLASS not in self.network.classes:
             raise VisionError(
                 f'the network finds {", ".join(self.network.classes)}, but no '

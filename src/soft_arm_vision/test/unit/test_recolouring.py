@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
+from soft_arm_vision.segmentation.segmenter import make_segmenter
+from soft_arm_vision.segmentation.yolact.exported import (
+    SHIPPED,
+    SHIPPED_FOR_GREY,
+    ExportedYolact,
+)
 from soft_arm_vision.segmentation.yolact.recolouring import painted, recoloured
 
 ORANGE = (1.0, 0.45, 0.05)
@@ -45,17 +50,23 @@ def test_own_paint_is_shown_as_it_is_and_painting_is_undone(paint, new):
     assert chromaticity(seen) == pytest.approx(chromaticity(picture), abs=1e-2)
 
 
-@pytest.mark.parametrize('rgb', [(0.1, 0.2, 0.9), (0.1, 0.7, 0.2), (0.9, 0.8, 0.1)])
+@pytest.mark.parametrize('rgb', [(0.1, 0.2, 0.9), (0.1, 0.7, 0.2), (0.6, 0.6, 0.6)])
 def test_ring_of_another_colour_is_found(ring, render_ring, rgb):
     frame = render_ring([0.02, -0.01, 0.45], [0.3, 1, 0.4])
     colour = frame.colour.copy()
-    colour[frame.visible] = np.clip(painted(frame.colour, ring.colour_rgb, rgb), 0, 255)[
-        frame.visible
-    ]
-    found, _ = ExportedYolact(paint_rgb=rgb).detect(colour, frame.depth / np.float32(1000))
+    colour[frame.visible] = painted(frame.colour, ring.colour_rgb, rgb)[frame.visible]
+    segmenter = make_segmenter('yolact', ring.model_copy(update={'colour_rgb': rgb}))
+    found, _ = segmenter.network.detect(colour, frame.depth / np.float32(1000))
     assert found.scores[0] > 0.9
 
 
-def test_network_refuses_a_paint_that_it_has_not_learned():
-    with pytest.raises(VisionError, match='no grey, white or black rings.*softarm train'):
-        ExportedYolact(paint_rgb=(0.5, 0.5, 0.5))
+@pytest.mark.parametrize(
+    ('network', 'rgb', 'why'),
+    [
+        (SHIPPED, (0.5, 0.5, 0.5), 'no grey, white or black rings'),
+        (SHIPPED_FOR_GREY, (0.05, 0.05, 0.05), 'mean is below 0.3'),
+    ],
+)
+def test_network_refuses_a_paint_that_it_cannot_find(network, rgb, why):
+    with pytest.raises(VisionError, match=f'{why}.*softarm train'):
+        ExportedYolact(network, rgb)

@@ -31,6 +31,7 @@ THREADS = 2  # more would stand in the way of the other nodes
 # this size.
 WINDOW_PX = 160, 128
 SHIPPED = Path(__file__).parent / 'weights' / 'ring_segmenter.onnx'
+SHIPPED_FOR_GREY = SHIPPED.with_name('grey_ring_segmenter.onnx')
 
 Window = tuple[slice, slice]  # rows and columns of the network's input
 
@@ -57,9 +58,10 @@ class _Metadata(TypedDict):
     depth: bool
     min_score: Annotated[FiniteFloat, Field(ge=0, le=1)]
     verifier: NotRequired[dict[str, FiniteFloat]]  # of networks that find rings
-    # Paint of the rings that it has learned from, and whether from rings painted grey, too.
+    # Paint of the rings that it has learned from, and the mean of the darkest grey paint that it
+    # finds as well, if any.
     ring_colour_rgb: NotRequired[tuple[_Share, _Share, _Share]]
-    grey_rings: NotRequired[bool]
+    darkest_grey: NotRequired[_Share]
 
 
 class ExportedYolact:
@@ -100,7 +102,7 @@ class ExportedYolact:
         known_rgb = metadata.get('ring_colour_rgb')
         self._paints = (paint_rgb, known_rgb) if paint_rgb and known_rgb else None
         if self._paints:
-            _check_paint(path, *self._paints, metadata.get('grey_rings', False))
+            _check_paint(path, *self._paints, metadata.get('darkest_grey'))
         layout = metadata['layout']
         self.layout = AnchorLayout(
             layout['width_px'],
@@ -205,12 +207,23 @@ class ExportedYolact:
         return assemble(prototypes, found.coefficients[i], found.boxes[i], self.layout, shape)
 
 
-def _check_paint(path: Path, paint_rgb: Paint, known_rgb: Paint, grey_rings: bool) -> None:
+def shipped_for(paint_rgb: Paint) -> Path:
+    """Return the shipped network for rings of a paint, 0..1 each: one of two."""
+    return SHIPPED if is_coloured(paint_rgb) else SHIPPED_FOR_GREY
+
+
+def _check_paint(
+    path: Path, paint_rgb: Paint, known_rgb: Paint, darkest_grey: float | None
+) -> None:
     alike = np.allclose(paint_rgb, known_rgb)
     if not alike and not is_coloured(known_rgb):
         why = f'has learned the grey paint {tuple(known_rgb)} and knows no other'
-    elif not alike and not grey_rings and not is_coloured(paint_rgb):
+    elif alike or is_coloured(paint_rgb):
+        return
+    elif darkest_grey is None:
         why = 'has learned no grey, white or black rings'
+    elif np.mean(paint_rgb) < darkest_grey:
+        why = f'misses black and grey rings whose mean is below {darkest_grey:g}'
     else:
         return
     raise VisionError(
