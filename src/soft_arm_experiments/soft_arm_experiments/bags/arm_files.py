@@ -14,6 +14,7 @@ from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_kinematics.arm import Arm, BellowsArm, load_arm, make_arm
 from soft_arm_vision.calibration import extrinsics
+from soft_arm_vision.calibration.camera_correction import CameraCorrection, correction_of
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.ring.detector import RingDetector
 from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
@@ -34,6 +35,7 @@ class ArmFiles:
         lacking: Why `dynamics` or `mounting` is None, one line each.
         segmenter: How the ring is found: colour or yolact.
         network: Exported network of yolact; None: the shipped one.
+        correction: Systematic errors of the camera.
     """
 
     robot: Robot
@@ -43,6 +45,7 @@ class ArmFiles:
     lacking: dict[str, str]
     segmenter: str
     network: Path | None
+    correction: CameraCorrection
 
     def new_detector(self) -> RingDetector:
         """Return a detector that has seen nothing, so that its poses depend on one bag alone."""
@@ -98,4 +101,13 @@ def load_files(
         mounting = unless_lacking('extrinsics', lambda: extrinsics.load(where, loaded))
     dynamics = unless_lacking('dynamics', lambda: load_calibration(where, Dynamics, loaded).values)
     models = {FROM_FILE: make_arm(loaded), CALIBRATED: load_arm(robot, rig)}
-    return ArmFiles(loaded, models, dynamics, mounting, lacking, segmenter, network)
+    return ArmFiles(
+        loaded,
+        models,
+        dynamics,
+        mounting,
+        lacking,
+        segmenter,
+        network,
+        correction_of(where, loaded),
+    )

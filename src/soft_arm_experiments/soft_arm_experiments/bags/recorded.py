@@ -184,7 +184,7 @@ def read_rings(
     stamps, recorded, points, covariances = [], [], [], []
     if topics.camera is not None and files.mounting is not None:
         mounting, detector = files.mounting, files.new_detector()
-        for frame in bag_frames.read_frames(bag, topics.camera):
+        for frame in bag_frames.read_frames(bag, topics.camera, files.correction):
             fit = detector.detect(
                 frame.rgb,
                 frame.depth,

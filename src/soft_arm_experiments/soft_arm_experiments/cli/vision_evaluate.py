@@ -54,12 +54,14 @@ def main(argv: list[str]) -> int:
 def _evaluate(options: Namespace) -> int:
     # Slow to import: after the arguments are checked.
     from soft_arm_vision.calibration import extrinsics
+    from soft_arm_vision.calibration.camera_correction import correction_of
     from soft_arm_vision.ring.detector import RingDetector
     from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
 
     robot = load_robot(options.robot)
     ring = ring_of(robot)
-    mounting = extrinsics.load(load_rig(options.rig), robot, options.extrinsics)
+    rig = load_rig(options.rig)
+    mounting = extrinsics.load(rig, robot, options.extrinsics)
     segmenter = make_segmenter(options.segmenter, ring, options.network)
     if options.plot is not None and len(options.bags) > 1:
         raise VisionError('--plot draws one bag: give one, or leave --plot out')
@@ -71,7 +73,9 @@ def _evaluate(options: Namespace) -> int:
         ):
             warn_of_cut(bag, 'softarm vision')
             detector = RingDetector(ring, segmenter)
-            report = evaluate(bag, detector, mounting.T_base_camera, bar.update)
+            report = evaluate(
+                bag, detector, mounting.T_base_camera, bar.update, correction_of(rig, robot)
+            )
         if options.plot is not None:
             draw_errors(report, options.plot)
         if options.json:

@@ -17,6 +17,7 @@ from soft_arm_experiments.vision.bag_frames import (
     read_poses,
 )
 from soft_arm_experiments.vision.labels import LabelledResult, beside_labels, read_labels
+from soft_arm_vision.calibration.camera_correction import NO_CORRECTION, CameraCorrection
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.ring.arc_prior import expected_axis
 from soft_arm_vision.ring.detector import Detection, RingDetector
@@ -57,6 +58,7 @@ def evaluate(
     detector: RingDetector,
     T_base_camera: np.ndarray,
     report: Callable[[], None] = lambda: None,
+    correction: CameraCorrection = NO_CORRECTION,
 ) -> BagReport:
     """Run a detector on a bag's images; without images evaluate the recorded poses.
 
@@ -65,6 +67,7 @@ def evaluate(
         detector: A new detector, so that the result depends on the bag alone.
         T_base_camera: Extrinsics, shape (4, 4); their error is part of the reported errors.
         report: Called after every frame.
+        correction: Systematic errors of the camera.
 
     Raises:
         VisionError: If the bag holds neither images nor poses, or they cannot be used.
@@ -84,7 +87,7 @@ def evaluate(
     if topics.camera is not None:
         T_detected_base = np.linalg.inv(T_base_camera)
         taken = vars(topics.camera) | taken
-        for frame in read_frames(bag, topics.camera):
+        for frame in read_frames(bag, topics.camera, correction):
             stamps_ns.append(frame.stamp_ns)
             detections.append(
                 detector.detect(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from soft_arm_vision.calibration.camera_correction import NO_CORRECTION, CameraCorrection
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 from softarm_cli.bags.file import Bag
@@ -108,12 +109,15 @@ def _cameras(kinds: dict[str, str]) -> Iterator[tuple[str, str, str]]:
                     yield name, depth, info
 
 
-def read_frames(bag: Bag, camera: CameraTopics | None = None) -> Iterator[BagFrame]:
+def read_frames(
+    bag: Bag, camera: CameraTopics | None = None, correction: CameraCorrection = NO_CORRECTION
+) -> Iterator[BagFrame]:
     """Yield pairs of colour and aligned depth with the same stamp, in order.
 
     Args:
         bag: An open bag.
         camera: Topics of the images; None: of the first camera.
+        correction: Systematic errors of the camera.
 
     Raises:
         VisionError: If the bag has no images, or they cannot be used.
@@ -130,7 +134,7 @@ def read_frames(bag: Bag, camera: CameraTopics | None = None) -> Iterator[BagFra
     intrinsics = None
     for topic, at_ns, message in messages(bag, (colour_topic, depth_topic, camera.info)):
         if topic == camera.info:
-            intrinsics = Intrinsics.of_camera_info(message)
+            intrinsics = correction.intrinsics(Intrinsics.of_camera_info(message))
             continue
         stamp_ns = stamp_of(message)
         match = waiting[depth_topic if topic == colour_topic else colour_topic].pop(stamp_ns, None)
@@ -141,7 +145,8 @@ def read_frames(bag: Bag, camera: CameraTopics | None = None) -> Iterator[BagFra
         elif intrinsics is not None:
             colour, depth = (message, match) if topic == colour_topic else (match, message)
             frame = colour.header.frame_id
-            yield BagFrame(stamp_ns, at_ns, frame, _picture(colour), _picture(depth), intrinsics)
+            true_depth = correction.depth(_picture(depth))
+            yield BagFrame(stamp_ns, at_ns, frame, _picture(colour), true_depth, intrinsics)
 
 
 @dataclass(frozen=True)

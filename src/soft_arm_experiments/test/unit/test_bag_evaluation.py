@@ -8,6 +8,7 @@ from rosbags.typesys import Stores, get_typestore
 
 from soft_arm_experiments.cli import vision_evaluate, vision_extract
 from soft_arm_experiments.vision.bag_frames import find_topics, read_frames, read_poses
+from soft_arm_vision.calibration.camera_correction import CameraCorrection
 from softarm_cli.bags.file import open_bag
 
 BAG = Path(__file__).parents[1] / 'data' / 'virtual_rig_bag'
@@ -40,6 +41,14 @@ def test_evaluation_finds_the_ring_and_is_the_same_again(capsys):
     for answer in answers:
         del answer['computed_s']
     assert first == second
+
+
+def test_frames_are_corrected_as_the_rig_says():
+    correction = CameraCorrection(depth_scale=1.1, focal_length_scale=0.9, radial=0.0)
+    with open_bag(BAG) as bag:
+        stated, true = next(read_frames(bag)), next(read_frames(bag, None, correction))
+    assert true.intrinsics.fx == pytest.approx(0.9 * stated.intrinsics.fx)
+    np.testing.assert_allclose(true.depth, 1.1e-3 * stated.depth, rtol=1e-6)
 
 
 def test_no_bag(tmp_path, capsys):
