@@ -29,15 +29,26 @@ class CameraWatch:
         )
 
     @property
+    def begun(self) -> bool:
+        """Whether there is a first image."""
+        return self._first is not None
+
+    @property
     def moved(self) -> bool:
         """Whether several successive images show that the camera has moved since the first one."""
         return self._looks_moved >= PATIENCE_LOOKS
 
-    def update(self, rgb: np.ndarray) -> None:
-        """Process one image (h, w, 3), uint8; an image of another size becomes the first one."""
+    def update(self, rgb: np.ndarray, still: np.ndarray | None = None) -> None:
+        """Process one image; an image of another size becomes the first one.
+
+        Args:
+            rgb: Shape (h, w, 3), uint8.
+            still: Not 0 where a first image shows nothing that moves, shape (h, w), uint8; None:
+                anywhere. Markers on the tip have more corners than the rest of a picture.
+        """
         grey = cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY)
         if self._first is None or self._corners is None or self._first.shape != grey.shape:
-            corners = cv2.goodFeaturesToTrack(grey, CORNERS, 0.02, 12)
+            corners = cv2.goodFeaturesToTrack(grey, CORNERS, 0.02, 12, mask=still)
             self.shift_px, self._looks_moved = None, 0
             if corners is not None and len(corners) >= 2 * MIN_TRACKED:
                 self._first, self._corners = grey, corners

@@ -4,6 +4,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import cv2
+import numpy as np
 from geometry_msgs.msg import PoseWithCovarianceStamped
 from sensor_msgs.msg import CameraInfo, Image
 from tf2_ros import TransformBroadcaster
@@ -16,6 +18,7 @@ from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.camera_correction import correction_of
 from soft_arm_vision.calibration.camera_watch import CameraWatch
 from soft_arm_vision.errors import VisionError
+from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ros import conversions
 from soft_arm_vision.ros.camera_frame import CameraFrame
 from soft_arm_vision.ros.camera_input import CameraInput
@@ -55,6 +58,7 @@ class TipTrackerParameters:
     )
 
 
+TIP_REACH_M = 0.12  # around the tip there may be markers, which move with it
 UPDATE_WATCH_EVERY_FRAMES = 30  # compare the background, to notice a camera that has moved
 
 
@@ -122,12 +126,22 @@ class TipTrackerNode(DetectorNode):
             self.publish_overlay(self._tracker.overlay(colour), colour_message.header)
         self.trouble = sight.trouble
         self._until_update = (self._until_update or UPDATE_WATCH_EVERY_FRAMES) - 1
-        if self._until_update == 0:
-            self._watch.update(colour)
+        if self._until_update == 0 and (self._watch.begun or sight.T_base_tip is not None):
+            self._watch.update(colour, self._around_tip(sight, intrinsics))
         if self._watch.moved:
             self.trouble = 'the camera has moved: calibrate its extrinsics, then restart this node'
         elif sight.T_base_tip is not None:
             self._publish(colour_message.header.stamp, sight)
+
+    def _around_tip(self, sight: TipSight, intrinsics: Intrinsics) -> np.ndarray | None:
+        """Return where a picture does not show the tip, (h, w) uint8; None if it is unknown."""
+        if sight.T_base_tip is None:
+            return None
+        x, y, z = (np.linalg.inv(self._mounting.T_base_camera) @ sight.T_base_tip)[:3, 3]
+        ((u, v),) = intrinsics.pixels(np.array([[x / z, y / z]]))
+        still = np.full((intrinsics.height, intrinsics.width), 255, np.uint8)
+        cv2.circle(still, (round(u), round(v)), round(TIP_REACH_M * intrinsics.fx / z), 0, -1)
+        return still
 
     def _publish(self, stamp, sight: TipSight) -> None:
         transform = conversions.transform_message(

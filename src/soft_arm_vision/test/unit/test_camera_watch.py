@@ -80,3 +80,18 @@ def test_another_resolution_begins_anew():
     assert watch.moved
     watch.update(np.ascontiguousarray(picture[::2, ::2]))
     assert not watch.moved
+
+
+@pytest.mark.parametrize('masked', [True, False])
+def test_markers_that_move_with_the_tip_are_left_out_of_the_background(masked):
+    plain = room()
+    plain = (128 + 0.3 * (plain.astype(float) - 128)).astype(np.uint8)  # of low contrast
+    board = np.kron(np.indices((16, 16)).sum(axis=0) % 2 * 255, np.ones((13, 13)))
+    still = np.full(plain.shape[:2], 255, np.uint8)
+    still[90:320, 190:420] = 0
+    watch = CameraWatch()
+    for i in range(5):
+        frame = noisy(plain, i)
+        frame[100 : 100 + 208, 200 + 5 * i : 408 + 5 * i] = board[..., None]
+        watch.update(frame, still if masked else None)
+    assert watch.moved != masked
