@@ -236,7 +236,7 @@ def camera_errors(views: list[RingView], ring: Ring, sensor: DepthSensor) -> Cam
     Raises:
         VisionError: If there are too few views.
     """
-    about = None
+    about: np.ndarray | None = None
     for _ in range(STEPS):
         check = CameraCheck(ring, sensor, about)
         for view in views:
