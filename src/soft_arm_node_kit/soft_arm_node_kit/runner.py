@@ -69,9 +69,9 @@ def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
 def _executor_for(node: Node) -> Executor:
     """Return the executor of a node.
 
-    `EventsExecutor` spends a sixth of what `SingleThreadedExecutor` spends for each message, which
-    waits on a set of all entities anew. But it knows no guard conditions, and in simulated time the
-    order of callbacks in a wait set is relied on.
+    `EventsExecutor` spends a fraction of what `SingleThreadedExecutor` spends for each message,
+    which waits on a set of all entities anew. But it knows no guard conditions, and in simulated
+    time the order of callbacks in a wait set is relied on.
     """
     waits = any(node.guards) or node.get_parameter('use_sim_time').value
     return SingleThreadedExecutor() if waits else EventsExecutor()
