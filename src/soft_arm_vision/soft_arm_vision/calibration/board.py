@@ -126,7 +126,8 @@ def _edge_points(grey: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.nd
     share = np.linspace(CORNER_SHARE, 1 - CORNER_SHARE, max(int(length), 20))
     offset = np.arange(-SEARCH_PX, SEARCH_PX + SAMPLE_PX / 2, SAMPLE_PX)
     places = first + share[:, None, None] * along + offset[:, None] * across
-    profile = cv2.remap(grey, places.astype(np.float32), None, cv2.INTER_LINEAR)
+    u, v = np.moveaxis(places.astype(np.float32), -1, 0)
+    profile = cv2.remap(grey, np.ascontiguousarray(u), np.ascontiguousarray(v), cv2.INTER_LINEAR)
     slope = np.square(np.gradient(profile, axis=1))
     slope = np.where(slope < 0.25 * slope.max(axis=1, keepdims=True), 0.0, slope) + 1e-12
     centre = slope @ offset / slope.sum(axis=1)
@@ -147,7 +148,7 @@ def _line(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
 
 def _plane(corners: np.ndarray, size_m: tuple[float, float]) -> tuple[np.ndarray, float]:
     """Return the plane of the rectangle of known size whose corners (4, 2) fit best."""
-    best = (np.inf, np.zeros(3), 0.0)
+    best: tuple[float, np.ndarray, float] = (np.inf, np.zeros(3), 0.0)
     for width, height in (size_m, size_m[::-1]):
         model = 0.5 * np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]])
         model *= (width, height, 0)
