@@ -15,11 +15,19 @@ from soft_arm_description.command_line import (
 from soft_arm_vision.clouds.scene_cylinder import RADIUS_LIMITS_M, SceneCylinder, find_cylinder
 from soft_arm_vision.errors import VisionError
 
+UNITS_M = {'m': 1.0, 'mm': 1e-3}
+
 
 def main(argv: list[str]) -> int:
     """Entry point; returns the exit code."""
     parser = CommandLine(prog='softarm vision fit', description='Fit one cylinder to a cloud.')
-    parser.add_argument('cloud', type=input_file, help='.pcd, .ply or .npy file, in metres')
+    parser.add_argument('cloud', type=input_file, help='.pcd, .ply or .npy file')
+    parser.add_argument(
+        '--unit',
+        choices=UNITS_M,
+        default='m',
+        help='unit of length of the cloud; options and results are in metres (default: m)',
+    )
     parser.add_argument(
         '--radius-m',
         type=number_in(*RADIUS_LIMITS_M),
@@ -52,7 +60,7 @@ def _fit(options: Namespace) -> int:
     from soft_arm_vision.clouds.cloud_file import read_cloud  # slow to import
 
     found = find_cylinder(
-        read_cloud(options.cloud),
+        UNITS_M[options.unit] * read_cloud(options.cloud),
         radius_m=options.radius_m,
         height_m=options.height_m,
         viewpoint=None if options.viewpoint_m is None else np.array(options.viewpoint_m),
@@ -78,4 +86,5 @@ def _print(found: SceneCylinder) -> None:
     if found.thickness_m is not None:
         surface = 'outer surface' if found.radius_std_m is None else 'middle surface'
         print(f'wall    {1e3 * found.thickness_m:.1f} mm thick; the radius is of its {surface}')
+    print(f'seen    from {found.seen_from}')
     print(f'inliers {found.inliers}, {100 * found.inlier_share:.0f} % of their part of the cloud')

@@ -1,5 +1,6 @@
 """Analyse a cloud: its noise, its planes, and the connected parts of the rest."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,9 @@ from scipy.spatial import cKDTree
 
 from soft_arm_vision.clouds.cylinder import perpendiculars
 
-PATCH_M = 0.015  # radius of the patches that show the noise
-PATCHES_MEASURED = 150
+PATCHES = 250  # in which noise and flatness are measured
+PATCH_POINTS = (40, 160, 640)  # a patch grows until it is wider than its noise
+PATCH_SIGMAS = 6
 PLANES = 4  # at most
 PLANE_SHARE = 0.15  # of the cloud, or it is left
 # Share of the scatter of normals that varies smoothly with the place, from which a plane is taken
@@ -17,27 +19,63 @@ TURNING_SHARE = 0.7
 FACE_COSINE = 0.9  # 25 deg
 EVEN_RAD = 0.02  # scatter of normals below which a surface is flat, whatever turns
 PLANE_HYPOTHESES = 1000
-FOOT_M = (
-    0.0045  # taken away around a plane besides 1.5 thresholds: there the depths of both are mixed
-)
-PART_GAP_M = 0.012
+PLANE_POINTS = 20_000  # that planes are sought in
+# Taken away around a plane besides 1.5 thresholds: there the depths of both are mixed.
+FOOT_M = 0.0045
+GAP_M = 0.012
 MIN_PART = 100
 PARTS = 8
+PART_POINTS = 5_000  # that a wall is fitted to
 
 
-def noise_m(points: np.ndarray, rng: np.random.Generator) -> float | None:
-    """Return the median scatter of small patches about quadratic surfaces [m].
+@dataclass(frozen=True)
+class Part:
+    """Connected points of a cloud.
 
-    None if the points are too few or too far apart.
+    Attributes:
+        points: Shape (n, 3) [m], at most `PART_POINTS`.
+        noise_m: Scatter of small patches about quadratic surfaces.
+        spacing_m: Distance of neighbours among the points as they came, about a pixel of a camera.
+        share: Of the whole cloud.
+        places, normals: Some of the points and the normals of their patches, (m, 3) each.
     """
-    tree, scatter = cKDTree(points), []
-    for seed in points[rng.permutation(len(points))[:PATCHES_MEASURED]]:
-        offset = points[tree.query_ball_point(seed, PATCH_M)] - seed
-        if len(offset) >= 20:
-            normal = np.linalg.eigh(np.cov(offset.T))[1][:, 0]
-            rest = _off_quadratic(offset, normal)
-            scatter.append(np.sqrt(rest @ rest / (len(rest) - 6)))
-    return float(np.median(scatter)) if len(scatter) >= 10 else None
+
+    points: np.ndarray
+    noise_m: float
+    spacing_m: float
+    share: float
+    places: np.ndarray
+    normals: np.ndarray
+
+
+def part_of(points: np.ndarray, whole: int, rng: np.random.Generator) -> Part:
+    """Return a part of a cloud of `whole` points with its noise and spacing."""
+    chosen = points[rng.permutation(len(points))]
+    tree, seeds, noise_m = cKDTree(points), chosen[:PATCHES], 0.0
+    # Each point has four around it.
+    spacing_m = float(np.median(tree.query(seeds, k=5)[0][:, 4])) / np.sqrt(1.5)
+    for count in PATCH_POINTS:
+        distance, owner = tree.query(seeds, k=min(count, len(points)))
+        noise_m = float(np.median([_scatter(points[k]) for k in owner]))
+        if PATCH_SIGMAS * noise_m < np.median(distance[:, -1]):
+            break
+    share = len(points) / whole
+    return Part(chosen[:PART_POINTS], noise_m, spacing_m, share, seeds, normals_of(points[owner]))
+
+
+def normals_of(patch: np.ndarray) -> np.ndarray:
+    """Return the unit normals (m, 3) of patches of points (m, k, 3), either way."""
+    offset = patch - patch.mean(axis=1, keepdims=True)
+    return np.linalg.eigh(np.einsum('nki,nkj->nij', offset, offset))[1][:, :, 0]
+
+
+def _scatter(patch: np.ndarray) -> float:
+    offset = patch - patch.mean(axis=0)
+    x, y, height = (offset @ np.linalg.eigh(offset.T @ offset)[1][:, ::-1]).T
+    terms = np.column_stack([np.ones_like(x), x, y, x * x, x * y, y * y])
+    terms /= np.maximum(np.linalg.norm(terms, axis=0), 1e-300)
+    rest = height - terms @ np.linalg.lstsq(terms, height)[0]
+    return float(np.sqrt(rest @ rest / (len(rest) - 6)))
 
 
 def plane_of(points: np.ndarray, threshold_m: float = 0.003) -> tuple[np.ndarray, np.ndarray]:
@@ -45,7 +83,8 @@ def plane_of(points: np.ndarray, threshold_m: float = 0.003) -> tuple[np.ndarray
     import open3d  # takes 0.6 s
 
     open3d.utility.random.seed(0)
-    (*normal, offset), _ = open3d_cloud(points).segment_plane(threshold_m, 3, PLANE_HYPOTHESES)
+    some = points[:: max(1, len(points) // PLANE_POINTS)]
+    (*normal, offset), _ = open3d_cloud(some).segment_plane(threshold_m, 3, PLANE_HYPOTHESES)
     normal = np.array(normal) / np.linalg.norm(normal)
     return -offset * normal, normal
 
@@ -65,13 +104,6 @@ def without_planes(points: np.ndarray, rng: np.random.Generator, threshold_m: fl
     return points
 
 
-def _off_quadratic(offset: np.ndarray, normal: np.ndarray) -> np.ndarray:
-    e1, e2 = perpendiculars(normal)
-    x, y, height = offset @ e1, offset @ e2, offset @ normal
-    terms = np.column_stack([np.ones_like(x), x, y, x * x, x * y, y * y])
-    return height - terms @ np.linalg.lstsq(terms, height)[0]
-
-
 def _face(
     points: np.ndarray,
     on: np.ndarray,
@@ -85,20 +117,13 @@ def _face(
     plane's, and must not turn evenly from place to place: those of a strip do, and those of two
     strips of a hollow body's wall.
     """
-    tree, own, places = cKDTree(points), [], []
-    for seed in rng.permutation(np.flatnonzero(on))[:PATCHES_MEASURED]:
-        patch = points[tree.query_ball_point(points[seed], PATCH_M)]
-        if len(patch) >= 10:
-            direction = np.linalg.eigh(np.cov(patch.T))[1][:, 0]
-            own.append(direction * np.copysign(1.0, direction @ normal))
-            places.append(points[seed] - point)
-    if not own:
-        return True
-    normals, axes = np.array(own), np.column_stack(perpendiculars(normal))
-    along = normals @ normal > FACE_COSINE
+    seeds = points[rng.permutation(np.flatnonzero(on))[:PATCHES]]
+    own = normals_of(points[cKDTree(points).query(seeds, k=PATCH_POINTS[0])[1]])
+    own *= np.where(own @ normal < 0, -1.0, 1.0)[:, None]
+    axes, along = np.column_stack(perpendiculars(normal)), own @ normal > FACE_COSINE
     if along.mean() < 0.5:
         return False
-    return _evenly_turning(normals[along] @ axes, np.array(places)[along] @ axes) < TURNING_SHARE
+    return _evenly_turning(own[along] @ axes, (seeds - point)[along] @ axes) < TURNING_SHARE
 
 
 def _evenly_turning(tilt: np.ndarray, place: np.ndarray) -> float:
@@ -115,12 +140,13 @@ def _evenly_turning(tilt: np.ndarray, place: np.ndarray) -> float:
 
 
 def connected_parts(points: np.ndarray, gap_m: float) -> list[np.ndarray]:
-    """Return the parts that gaps separate, largest first, (k, 3) each."""
+    """Return the largest parts that gaps separate, (k, 3) each, by cells of that size."""
     if len(points) == 0:
         return []
-    owner = np.asarray(open3d_cloud(points).cluster_dbscan(eps=gap_m, min_points=1))
-    count = np.bincount(owner)
-    return [points[owner == k] for k in np.argsort(-count)[:PARTS] if count[k] >= MIN_PART]
+    cell, owner = np.unique(np.floor(points / gap_m), axis=0, return_inverse=True)
+    part = np.asarray(open3d_cloud(cell).cluster_dbscan(eps=1.5, min_points=1))[owner]
+    count = np.bincount(part)
+    return [points[part == k] for k in np.argsort(-count)[:PARTS] if count[k] >= MIN_PART]
 
 
 def open3d_cloud(points: np.ndarray) -> Any:

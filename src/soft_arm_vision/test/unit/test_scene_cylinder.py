@@ -53,6 +53,7 @@ def test_cylinder_of_a_scene(radius_m, table):
 def test_covariance_of_a_scene_covers_the_error(monkeypatch):
     # No camera here errs by part of a pixel.
     monkeypatch.setattr(scene_cylinder, 'SYSTEMATIC_SPACINGS', 0.0)
+    monkeypatch.setattr(scene_cylinder, 'OUT_OF_ROUND', 0.0)  # this body is round
     squared = []
     for seed in range(12):
         points, centre, axis = scene(np.random.default_rng(seed), table=False, box=False)
@@ -91,7 +92,7 @@ def test_cylinders_on_tables_seen_by_a_depth_camera(crop):
         tilts.append(scene.tilt_rad(found))
         radii.append(abs(found.radius_m - scene.radius_m + 0.5 * scene.wall_m))
         squared.append((radii[-1] / found.radius_std_m) ** 2)
-    assert refused <= 1
+    assert refused <= 3
     assert np.median(offs) < 1.5e-3 and np.median(radii) < 1e-3
     assert np.median(tilts) < np.radians(1.0)
     assert np.median(squared) < 3.84  # 95 % of one degree of freedom
@@ -105,7 +106,7 @@ def test_no_cylinder_where_something_else_stands(body):
 
 
 def test_belt_of_a_noisy_ball_is_no_wall():
-    with pytest.raises(VisionError, match='rather a ball'):
+    with pytest.raises(VisionError, match='no cylinder'):
         find_cylinder(tabletop(941, body='sphere', clutter=False, crop='object').points, seed=941)
 
 
@@ -162,17 +163,34 @@ def test_many_far_strays_are_not_taken_for_millimetres():
     )
 
 
-def test_pieces_of_a_pipe_seen_from_inside_are_refused():
-    """Rivets and folds leave only patches of the wall, each of which makes some cylinder."""
-    rng, patches = np.random.default_rng(0), []
-    for turn in np.radians([0, 120, 240]):
-        angle, height = turn + rng.uniform(-0.6, 0.6, 6000), rng.uniform(0.3, 0.5, 6000)
-        radius_m = 0.188 + 0.02 * np.cos(3 * (angle - turn))
-        patches.append(
-            np.column_stack([radius_m * np.cos(angle), radius_m * np.sin(angle), height])
-        )
-    with pytest.raises(VisionError, match='seen from its inside, as that of a pipe'):
-        find_cylinder(np.concatenate(patches) + rng.normal(0, 1e-3, (18000, 3)))
+@pytest.mark.parametrize('radius_m', [0.188, 0.9])
+def test_pipe_seen_from_inside_is_measured_and_a_patch_of_it_refused(radius_m):
+    rng = np.random.default_rng(0)
+    angle, along = rng.uniform(-np.pi, np.pi, 20000), rng.uniform(1, 4, 20000)
+    bumps = 1 + 0.01 * np.cos(9 * angle) * np.cos(20 * along)
+    points = radius_m * np.column_stack([bumps * np.cos(angle), bumps * np.sin(angle), along])
+    points += rng.normal(0, 1e-3, points.shape)
+    found = find_cylinder(points)
+    assert found.radius_m == pytest.approx(radius_m, rel=0.01)
+    assert found.seen_from == 'inside' and abs(found.axis[2]) > 0.999
+    with pytest.raises(VisionError, match='no cylinder'):
+        find_cylinder(points[(np.abs(angle) < 0.7) & (along < 2)])
+
+
+@pytest.mark.parametrize('shape', ['cone', 'oval', 'egg'])
+def test_bodies_that_are_nearly_cylinders_are_refused(shape):
+    rng = np.random.default_rng(0)
+    angle, along = rng.uniform(-np.pi, np.pi, 8000), rng.uniform(-1, 1, 8000)
+    x, y, r = {
+        'cone': (1.0, 1.0, 1 - 0.15 * along),
+        'oval': (1.3, 1.0, np.ones(8000)),
+        'egg': (1.0, 1.0, np.sqrt(1 - 0.5 * along**2)),
+    }[shape]
+    points = 0.04 * np.column_stack(
+        [x * r * np.cos(angle), y * r * np.sin(angle), 15 + 1.5 * along]
+    )
+    with pytest.raises(VisionError, match='no cylinder'):
+        find_cylinder(points + rng.normal(0, 3e-4, points.shape))
 
 
 def test_wall_all_about_the_origin_is_found_without_a_viewpoint():
@@ -184,10 +202,10 @@ def test_wall_all_about_the_origin_is_found_without_a_viewpoint():
     assert find_cylinder(points).radius_m == pytest.approx(0.04, abs=3e-4)
 
 
-@pytest.mark.parametrize('radius_m', [0.001, 0.5])
+@pytest.mark.parametrize('radius_m', [0.001, 5.0])
 def test_radius_outside_the_limits_is_named_so(radius_m, capsys, tmp_path):
     points, path = scene(np.random.default_rng(0))[0], tmp_path / 'a.npy'
-    with pytest.raises(VisionError, match=r'is outside \[0.005, 0.3\] m'):
+    with pytest.raises(VisionError, match=r'is outside \[0.005, 3\] m'):
         find_cylinder(points, radius_m=radius_m)
     np.save(path, points)
     assert fit_cylinder.main([str(path), '--radius-m', str(radius_m)]) == 2
@@ -199,13 +217,20 @@ def test_few_points_are_named_so():
     with pytest.raises(VisionError, match='has 60 points, at least 100 are needed'):
         find_cylinder(points[:60])
     apart = np.random.default_rng(0).uniform(0, 1, (400, 3))
-    with pytest.raises(VisionError, match='no part of 100 points is left'):
+    with pytest.raises(VisionError, match='do not gather'):
         find_cylinder(apart)
 
 
 def test_cloud_in_millimetres_says_so():
-    with pytest.raises(VisionError, match='is it in millimetres'):
+    with pytest.raises(VisionError, match='give --unit mm'):
         find_cylinder(1e3 * scene(np.random.default_rng(0))[0])
+
+
+def test_unit_of_the_command(capsys, tmp_path):
+    path = tmp_path / 'a.npy'
+    np.save(path, 1e3 * np.vstack([scene(np.random.default_rng(0))[0], np.zeros((500, 3))]))
+    assert fit_cylinder.main([str(path), '--unit', 'mm', '--json']) == 0
+    assert json.loads(capsys.readouterr().out)['radius_m'] == pytest.approx(0.04, abs=3e-4)
 
 
 def test_mug_of_a_real_scene(capsys, tmp_path):
