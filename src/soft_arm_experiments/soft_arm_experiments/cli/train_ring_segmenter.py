@@ -4,7 +4,7 @@ import importlib.util
 import signal
 import sys
 from argparse import Namespace
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +29,6 @@ MIN_SCORE = 0.1  # smallest score of a detection, written into the metadata
 DARKEST_GREY = 0.3  # mean of the darkest grey paint that a network finds in spite of its noise
 FINE_TUNING_RATE = 1e-3  # learning rate from trained weights on
 SYNTHETIC_SCALE = 0.5  # the network sees 320 x 240
-# Synthetic frames on which the verifier is fitted; detections that are no ring are rare.
-VERIFIER_FRAMES = 3200
-VERIFIER_BLOCK = 100
-VERIFIER_RINGLESS_SHARE = 0.8
-VERIFIER_MIN_SCORE = 0.05  # gives more detections that are no ring
 
 
 def main(argv: list[str]) -> int:
@@ -115,11 +110,10 @@ def _train(options: Namespace) -> int:
     import torch  # takes seconds: not before --help
 
     from soft_arm_experiments.training.curves import draw_curves
-    from soft_arm_experiments.training.export import export, write_metadata
+    from soft_arm_experiments.training.export import export
     from soft_arm_experiments.training.network import save_weights
     from soft_arm_experiments.training.processes import beside
     from soft_arm_experiments.training.training_set import anchor_recall
-    from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
 
     folders = options.data or [_drawn(options)]
     with beside(min(options.threads, PROCESSES) - 1, _train_beside, options, folders):
@@ -149,10 +143,7 @@ def _train(options: Namespace) -> int:
     if is_coloured(ring.colour_rgb):  # crops then show other paints, too
         metadata['darkest_grey'] = DARKEST_GREY
     metadata['torch'] = torch.__version__
-    metadata['verifier'] = ExportedYolact().metadata['verifier']  # the shipped network's
-    metadata = export(trainer.averaged.eval(), network, metadata)
-    if trainer.step >= options.steps and not options.data:
-        write_metadata(network, metadata | {'verifier': _verifier(network, options)})
+    export(trainer.averaged.eval(), network, metadata)
     print(
         f'step {trainer.step} of {options.steps}; weights {options.out / "weights.pt"}, '
         f'SHA-256 {checksum}'
@@ -232,56 +223,6 @@ def _drawn(options: Namespace) -> Path:
 
 def _synthetic_folder(out: Path, robot: Robot, frames: int, seed: int) -> Path:
     return out / f'data_{robot.name}_{robot.fingerprint}_{frames}_seed_{seed}'
-
-
-def _verifier(network: Path, options: Namespace) -> dict[str, float]:
-    """Return the verifier's coefficients, fitted on synthetic scenes outside the training set."""
-    from concurrent.futures import ProcessPoolExecutor
-    from functools import partial
-    from itertools import chain
-    from multiprocessing import get_context
-
-    from tqdm import tqdm
-
-    from soft_arm_vision.ring.verification import fit_verifier
-
-    firsts = range(0, VERIFIER_FRAMES, VERIFIER_BLOCK)
-    with ProcessPoolExecutor(options.threads, get_context('spawn')) as pool:
-        blocks = pool.map(partial(_labelled, network, options.robot, options.seed + 1), firsts)
-        bar = tqdm(
-            blocks,
-            total=len(firsts),
-            unit=f' x {VERIFIER_BLOCK} frames',
-            desc='fitting the verifier',
-            disable=not sys.stderr.isatty(),
-        )
-        return asdict(fit_verifier(chain.from_iterable(bar)))
-
-
-def _labelled(network: Path, robot: str, seed: int, first: int) -> list:
-    """Return the labelled detections of one block of frames, as `fit_verifier` takes them."""
-    from soft_arm_experiments.training.labelled_detections import labelled_detections
-    from soft_arm_experiments.vision.synthetic_data import ring_samples, synthetic_intrinsics
-    from soft_arm_vision.segmentation.yolact.exported import ExportedYolact
-
-    samples = ring_samples(
-        robot,
-        'training',
-        VERIFIER_BLOCK,
-        seed=seed,
-        scale=1.0,
-        ringless_share=VERIFIER_RINGLESS_SHARE,
-        first=first,
-    )
-    return list(
-        labelled_detections(
-            ExportedYolact(network),
-            ring_of(load_robot(robot)),
-            samples,
-            synthetic_intrinsics(),
-            VERIFIER_MIN_SCORE,
-        )
-    )
 
 
 def _run(trainer: Any, data: Any, out: Path) -> None:

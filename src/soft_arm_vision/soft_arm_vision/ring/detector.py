@@ -1,7 +1,11 @@
-"""From a colour and a depth image to the pose of the positioning ring, frame after frame."""
+"""From a colour and a depth image to the pose of the positioning ring, frame after frame.
 
-from collections.abc import Callable
-from contextlib import suppress
+Mask, cloud, RANSAC for cylinders of the ring's radius, one joint fit of wall and contour, one
+verification. Every candidate of the segmenter is verified, until one is clearly the ring; the best
+counts.
+"""
+
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from time import process_time
 
@@ -9,26 +13,30 @@ import cv2
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from soft_arm_description.depth_sensor import D435I, DepthSensor
 from soft_arm_description.robot import Ring
 from soft_arm_vision.clouds import cloud
-from soft_arm_vision.clouds.cylinder import Cylinders
-from soft_arm_vision.clouds.cylinder_fit import ransac_cylinder
-from soft_arm_vision.errors import FitRefused, Underconstrained, VisionError
+from soft_arm_vision.errors import FitRefused, VisionError
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring.fit import RingFit, fit_ring
-from soft_arm_vision.ring.outline import Outline, outline_of, rim_points
-from soft_arm_vision.ring.verification import accepted_without_pose
+from soft_arm_vision.ring.fit import RingFit, RingProblem
+from soft_arm_vision.ring.hypotheses import start_poses
+from soft_arm_vision.ring.mask_refinement import refine
+from soft_arm_vision.ring.outline import outline_of, rim_points
+from soft_arm_vision.ring.ray_cylinder import ring_depths
+from soft_arm_vision.ring.tolerances import TOLERANCES
+from soft_arm_vision.ring.verification import (
+    agreement_m,
+    clipped,
+    cut_share,
+    evidence_of,
+    window_of,
+)
 from soft_arm_vision.segmentation.candidate import Candidate
 from soft_arm_vision.segmentation.colour_segmenter import ColourSegmenter
 from soft_arm_vision.segmentation.segmenter import Segmenter
 
-VOXEL_M = 0.002
-MARGIN_PX = 7  # around a mask: its border is left out, but not at the picture's edge
 TRACKED_FRAMES = 5  # a pose older than this many frames is no start for the next
-STILL_AS_GOOD = 0.9
-# Largest distance between the centres by depth alone and by the whole fit, at the reference depth;
-# it grows with the square of depth.
-APART_M = 5e-3
+MAX_DRAWN = 3  # masks that are drawn for one start, each about the pose fitted to the one before
 ExpectedAxis = Callable[[np.ndarray], np.ndarray]
 _LIBRARIES = ThreadpoolController()
 
@@ -52,19 +60,64 @@ class Detection:
     cpu_s: dict[str, float] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class _Hypothesis:
+    """A pose that was fitted, the mask that it was fitted to, and its verification score."""
+
+    fit: RingFit
+    candidate: Candidate
+    score: float
+    tracked: bool
+
+    @property
+    def refusal(self) -> str | None:
+        """Why this is no pose, None if it is one."""
+        if self.score < TOLERANCES.min_score:
+            return (
+                f'bad fit: {100 * self.score:.0f} % of what a ring would show is there, '
+                f'{100 * TOLERANCES.min_score:.0f} % are needed'
+            )
+        if self.fit.shape_sd_m > TOLERANCES.max_sigma_m:
+            return (
+                f'bad fit: the centre is known to {1e3 * self.fit.shape_sd_m:.1f} mm only, '
+                f'{1e3 * TOLERANCES.max_sigma_m:.1f} mm are needed: show more of the ring'
+            )
+        return None
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """One frame."""
+
+    colour: np.ndarray
+    depth_m: np.ndarray
+    intrinsics: Intrinsics
+    sensor: DepthSensor
+
+
 class RingDetector:
-    """Segmentation, cloud and fit, started from the previous pose where there is one.
+    """Detect the ring, starting from the previous pose where there is one.
 
     The two ends of a ring look alike. The axis is given the sign that agrees with the previous
     pose; without one, the sign that agrees with `expected_axis`.
+
+    Args:
+        ring: Size and colour of the ring.
+        segmenter: Source of candidates; None: by colour.
+        sensor: Errors of the camera's depth and edges.
+        seed: Of the random choices.
     """
 
-    def __init__(self, ring: Ring, segmenter: Segmenter | None = None, seed: int = 0):
-        self._ring = ring
+    def __init__(
+        self,
+        ring: Ring,
+        segmenter: Segmenter | None = None,
+        sensor: DepthSensor = D435I,
+        seed: int = 0,
+    ):
+        self._ring, self._sensor, self._seed = ring, sensor, seed
         self._segmenter = segmenter or ColourSegmenter(ring)
-        self._rng = np.random.default_rng(seed)
         self._previous: RingFit | None = None
-        self._previous_middle: np.ndarray | None = None
         self._last: Candidate | None = None  # of the frame before
         self._missed = 0
 
@@ -91,8 +144,8 @@ class RingDetector:
         try:
             cloud.check_images(colour, depth, intrinsics)
         except VisionError as error:
-            return self._missing(str(error), None, {})
-        shape = depth.shape
+            self._missing(None, {})
+            return Detection(None, str(error))
         clock = process_time()
         cpu_s: dict[str, float] = {}
 
@@ -101,73 +154,114 @@ class RingDetector:
             now = process_time()
             cpu_s[stage], clock = cpu_s.get(stage, 0.0) + now - clock, now
 
-        depth_m = cloud.depth_in_metres(depth)
-        refused: tuple[str, Candidate | None] | None = None  # the first accepted without a pose
-        last = self._last if self._last is not None and self._last.inside(shape) else None
-        for candidate in self._segmenter.segment(colour, depth_m, intrinsics, last):
-            lap('segment')
-            rows, columns = candidate.widened(MARGIN_PX, shape)
-            solid = cloud.solid_pixels(candidate.mask_in(rows, columns), depth_m[rows, columns])
-            points = cloud.back_project_cells(
-                solid, depth_m[rows, columns], intrinsics, (rows.start, columns.start)
-            )
-            outline = outline_of(candidate, depth_m, intrinsics)
-            lap('cloud')
-            try:
-                fit, warm = self._fit(points, outline, candidate.cylinder)
-                if candidate.cylinder is not None:
-                    _refuse_far(fit, candidate.cylinder)
-            except (FitRefused, np.linalg.LinAlgError) as refusal:
-                lap('fit')
-                if refused is None and accepted_without_pose(candidate.verification_score, refusal):
-                    refused = (
-                        f'best candidate rejected: {str(refusal).removeprefix("bad fit: ")}',
-                        candidate,
-                    )
-                continue
-            fit = self._signed(fit, expected_axis)
-            self._previous, self._previous_middle, self._missed = fit, np.median(points, axis=0), 0
-            self._last = candidate
-            lap('fit')
-            return Detection(fit, None, candidate, warm, cpu_s)
-        lap('segment')
-        reason, best = refused or ('no ring in view', None)
-        return self._missing(reason, best, cpu_s)
-
-    def _fit(
-        self, points: np.ndarray, outline: Outline, start: Cylinders | None
-    ) -> tuple[RingFit, bool]:
-        """Fit the ring from the previous pose; from scratch too if that explains less than before.
-
-        The better of both fits is returned, with whether it came from the previous pose.
-        """
-        warm = None
-        if self._previous is not None and len(points):
-            moved = np.median(points, axis=0) - self._previous_middle
-            radius = np.array([self._ring.radius_m])
-            before = Cylinders(
-                (self._previous.centre + moved)[None], self._previous.axis[None], radius
-            )
-            with suppress(FitRefused):  # it may have moved too far
-                warm = fit_ring(points, before, self._ring, outline.pixel, outline)
-            if warm is not None and _explained(warm) > STILL_AS_GOOD * _explained(self._previous):
-                return warm, True
-        if start is None:
-            found = ransac_cylinder(
-                cloud.voxel_filter(points, VOXEL_M), radius_m=self._ring.radius_m, rng=self._rng
-            )
-            if found is None:
-                raise Underconstrained(f'too few depth points: {len(points)} make no cylinder')
-            start = found[0]
-        try:
-            cold = fit_ring(points, start, self._ring, outline.pixel, outline)
-        except FitRefused:
-            if warm is None:
-                raise
-            return warm, True
-        return (
-            (cold, False) if warm is None or _explained(cold) >= _explained(warm) else (warm, True)
+        frame = _Frame(
+            colour, cloud.depth_in_metres(depth), intrinsics, self._sensor.at(intrinsics.fx)
         )
+        last = self._last if self._last is not None and self._last.inside(depth.shape) else None
+        best: _Hypothesis | None = None
+        for candidate in self._segmenter.segment(colour, frame.depth_m, intrinsics, last):
+            lap('segment')
+            for found in self._hypotheses(candidate, frame):
+                if best is None or found.score > best.score:
+                    best = found
+                if best.score >= TOLERANCES.clear_score:
+                    break
+            lap('fit')
+            if best is not None and best.score >= TOLERANCES.clear_score:
+                break
+        lap('segment')
+        if best is None or best.refusal is not None:
+            return self._missing(best, cpu_s)
+        fit = self._signed(best.fit, expected_axis)
+        self._previous, self._last, self._missed = fit, best.candidate, 0
+        return Detection(fit, None, best.candidate, best.tracked, cpu_s)
+
+    def _hypotheses(self, candidate: Candidate, frame: _Frame) -> Iterator[_Hypothesis]:
+        """Yield what the candidate may be, verified: the tracked ring, then the walls in it."""
+        points = _points(candidate, frame)
+        if len(points) < TOLERANCES.min_points:
+            return
+        if self._previous is not None:
+            found = self._fitted(self._previous.centre, self._previous.axis, candidate, frame, True)
+            if found is not None:
+                yield found
+        tolerance_m = (
+            TOLERANCES.start_sigmas
+            / TOLERANCES.agree_sigmas
+            * agreement_m(float(np.median(points[:, 2])), frame.sensor)
+        )
+        rng = np.random.default_rng(self._seed)  # the same frame gives the same answer
+        for centre, axis in start_poses(points, self._ring, tolerance_m, rng):
+            found = self._fitted(centre, axis, candidate, frame, False)
+            if found is not None:
+                yield found
+
+    def _fitted(
+        self,
+        centre: np.ndarray,
+        axis: np.ndarray,
+        candidate: Candidate,
+        frame: _Frame,
+        tracked: bool,
+    ) -> _Hypothesis | None:
+        """Return the ring near a start, with the mask drawn anew about it; None without one."""
+        near_m, far_m = frame.sensor.range_m
+        for number in range(MAX_DRAWN):
+            drawn = self._drawn(centre, axis, candidate, frame)
+            points = None if drawn is None else _points(drawn, frame)
+            if drawn is None or points is None or len(points) < TOLERANCES.min_points:
+                return None
+            outline = outline_of(drawn, frame.depth_m, frame.intrinsics)
+            problem = RingProblem(points, outline, self._ring, frame.sensor)
+            try:
+                fit = problem.solve(centre, axis)
+            except (FitRefused, np.linalg.LinAlgError):
+                return None
+            if not near_m / 2 < fit.centre[2] < far_m:
+                return None
+            turned = np.linalg.norm(np.cross(axis, fit.axis))
+            moved_m = np.linalg.norm(fit.centre - centre) + self._ring.radius_m * turned
+            centre, axis = fit.centre, fit.axis
+            if number > 0 and moved_m < TOLERANCES.settled_m:
+                break
+        fit = problem.resolve_two_fold_ambiguity(fit)
+        cut = cut_share(drawn, candidate, frame.depth_m)
+        evidence = evidence_of(
+            fit.centre, fit.axis, frame.depth_m, frame.intrinsics, self._ring, frame.sensor
+        )
+        return _Hypothesis(
+            fit, drawn, evidence.score(fit.inlier_share, fit.edge_share, cut), tracked
+        )
+
+    def _drawn(
+        self, centre: np.ndarray, axis: np.ndarray, candidate: Candidate, frame: _Frame
+    ) -> Candidate | None:
+        """Return the mask of the pixels whose depth agrees with a pose, its edge drawn by colour.
+
+        Where depth is missing, the candidate's mask tells.
+        """
+        depth_m, ring = frame.depth_m, self._ring
+        reach_m = 1.1 * float(np.hypot(ring.radius_m, ring.height_m / 2))
+        rows, columns = clipped(window_of(centre, reach_m, frame.intrinsics), depth_m.shape)
+        measured, rays = depth_m[rows, columns], frame.intrinsics.ray_grid()[rows, columns]
+        if measured.size == 0:
+            return None
+        expected = ring_depths(rays.reshape(-1, 2), centre, axis, ring).reshape(measured.shape)
+        agrees = np.abs(measured - expected) < agreement_m(centre[2], frame.sensor)
+        whole = candidate.mask_in(slice(0, depth_m.shape[0]), slice(0, depth_m.shape[1]))
+        mask = np.where(measured > 0, agrees, np.isfinite(expected) & whole[rows, columns])
+        x, y, width, height = cv2.boundingRect(mask.astype(np.uint8))
+        if width == 0:
+            return None
+        drawn = refine(
+            mask[y : y + height, x : x + width],
+            rows.start + y,
+            columns.start + x,
+            frame.colour,
+            TOLERANCES.trust_per_px,
+            TOLERANCES.lost_px,
+        )
+        return Candidate(*drawn, candidate.score)
 
     def _signed(self, fit: RingFit, expected_axis: ExpectedAxis | None) -> RingFit:
         if self._previous is not None:
@@ -176,29 +270,28 @@ class RingDetector:
             expected = -fit.centre if expected_axis is None else expected_axis(fit.centre)
         return fit if fit.axis @ expected >= 0 else replace(fit, axis=-fit.axis)
 
-    def _missing(
-        self, reason: str, candidate: Candidate | None, cpu_s: dict[str, float]
-    ) -> Detection:
+    def _missing(self, best: _Hypothesis | None, cpu_s: dict[str, float]) -> Detection:
         self._last = None
         self._missed += 1
         if self._missed > TRACKED_FRAMES:
             self._previous = None
-        return Detection(None, reason, candidate, False, cpu_s)
-
-
-def _explained(fit: RingFit) -> float:
-    """Return how much of the mask a fit explains, 0..2."""
-    return fit.inlier_share + fit.edge_share
-
-
-def _refuse_far(fit: RingFit, cylinder: Cylinders) -> None:
-    apart_m = float(np.linalg.norm(fit.centre - cylinder.point[0]))
-    most_m = APART_M * cloud.noise_growth(fit.centre[2])
-    if apart_m > most_m:
-        raise FitRefused(
-            f'bad fit: {1e3 * apart_m:.1f} mm from where depth alone shows the ring, '
-            f'{1e3 * most_m:.1f} mm are allowed'
+        if best is None or best.score == 0:
+            return Detection(None, 'no ring in view', None, False, cpu_s)
+        ring = best.score >= TOLERANCES.min_score and (
+            best.fit.shape_sd_m < TOLERANCES.known_sigma_m
         )
+        reason = f'best candidate rejected: {(best.refusal or "").removeprefix("bad fit: ")}'
+        return Detection(None, reason, best.candidate if ring else None, False, cpu_s)
+
+
+def _points(candidate: Candidate, frame: _Frame) -> np.ndarray:
+    """Return the points of a candidate [m], (n, 3); of a thin one those of its border, too."""
+    rows, columns = candidate.widened(TOLERANCES.margin_px, frame.depth_m.shape)
+    mask, depth_m = candidate.mask_in(rows, columns), frame.depth_m[rows, columns]
+    solid = cloud.solid_pixels(mask, depth_m)
+    if solid.sum() < 2 * TOLERANCES.min_points * cloud.CELL_PX**2:
+        solid = mask & (depth_m > 0)
+    return cloud.back_project_cells(solid, depth_m, frame.intrinsics, (rows.start, columns.start))
 
 
 def draw_overlay(

@@ -1,46 +1,28 @@
-"""Fit the pose of a ring of known size to the depth of its wall and to its contour, together."""
+"""Fit the pose of a ring of known size to the depth of its wall and to its contour, together.
+
+One robust least-squares problem (Gauss-Newton with Tukey's biweight) of eight unknowns: five of the
+pose, the offset of depth, and two offsets of the contour, of edges before the background and of
+those before the arm. The offsets have priors: what all points err alike is known no better, however
+many they are, and the covariance says so.
+"""
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_description.robot import Ring
-from soft_arm_vision.clouds.cylinder import Cylinders, cross, optimise, perpendiculars, tukey
-from soft_arm_vision.errors import FitRefused, Underconstrained
-from soft_arm_vision.ring.edge_error import CUT_LIMITS_PX, ROUNDING_PX2, TAIL_CUT, edge_posterior
-from soft_arm_vision.ring.outline import Outline, OutlineResidual, outline_residual
-from soft_arm_vision.ring.wall import MIN_INLIER_SHARE, MIN_POINTS, RingWall
+from soft_arm_vision.clouds.cylinder import cross, normal_equations, perpendiculars, tukey
+from soft_arm_vision.clouds.cloud import CELL_PX
+from soft_arm_vision.errors import FitRefused
+from soft_arm_vision.ring.outline import EDGES_PER_PX, Outline, outline_residual
+from soft_arm_vision.ring.tolerances import TOLERANCES
 
-START_POINTS, START_EDGES = 500, 150  # are enough to follow
-# Tukey's cut at each step; the first steps use depth alone. The fit ends when it has converged.
-EDGE_CUTS_PX = (None, None, 4.0, 3.0, 2.0) + 12 * (1.5,)
-BELIEVED_SIGMA_PX = 0.3  # of an edge point while the outline is followed
-MASK_BIAS_SIGMA_PX, MAX_MASK_BIAS_PX = 1.0, 2.0  # of all of them together meanwhile
-ARM_ADJACENT_WEIGHT = 0.1  # of one beside the arm meanwhile
-FINAL_STEPS = 4  # with the outline's errors related
-TWO_FOLD_STEPS = 2  # of them to tell which side of a fold is the right one
-FIRST_CUT_PX = 3.0
-CONVERGED_M, CONVERGED_RAD = 1e-4, 3e-3
-STILL_SIGMAS = 0.1
-EXTENT_SIGMA_M = (
-    0.7e-3  # centre along the axis from the wall's extent, where the outline is of no use
-)
-MAX_BEYOND_M = 3e-3  # of the wall seen, past an end of the ring found
-EDGE_ON_SINE = np.sin(np.deg2rad(12.0))
-TWO_FOLD_TILTS = np.deg2rad((-3.0, 3.0))
-EDGE_ON_CUTS_PX = (4.0, 3.0, 2.0, 1.5, 1.5)
-# Nats of evidence that count as one between the two poses of a two-fold ambiguity, since the error
-# model of the contour is only approximate.
-TEMPER = 5.0
-MIN_EDGE_SHARE = 0.8  # less, and part of the outline is not the ring's
-USABLE_EDGE_SHARE = 0.3
-MAX_SIGMA_M = (
-    1.0e-3  # a pose known worse is of no use to a controller that is to be right to a millimetre
-)
+STEPS = 15
+STILL_M, STILL_RAD = 2e-5, 5e-4  # last step of a fit
 ROLL_VARIANCE_RAD2 = np.pi**2 / 3  # nothing is known of the rotation about the axis
-
-
+MAX_SHIFT_M, MAX_TILT_RAD = 0.02, 0.3  # of one step
 Axes = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -52,9 +34,11 @@ class RingFit:
         centre: Centre of the ring [m], shape (3,).
         axis: Unit vector, shape (3,).
         covariance: Covariance of (x, y, z, rotation about x, y, z) [m, rad], shape (6, 6).
-        inlier_share: Share of the cloud's points that lie on the wall.
-        edge_share: Share of the outline's points that the ring's outline explains; 0 without an
-            outline.
+        inlier_share: Share of the points that lie on the wall.
+        edge_share: Share of the contour's points that the ring's contour explains.
+        shape_sd_m: Standard deviation of the centre in its worst direction, given the offset of
+            depth: what the view of the ring leaves open.
+        cost: Sum of squared normalised residuals, each beyond the cut counted as at it.
     """
 
     centre: np.ndarray
@@ -62,217 +46,162 @@ class RingFit:
     covariance: np.ndarray
     inlier_share: float
     edge_share: float
+    shape_sd_m: float = 0.0
+    cost: float = 0.0
 
 
-def fit_ring(
-    points: np.ndarray, start: Cylinders, ring: Ring, pixel: float, outline: Outline | None = None
-) -> RingFit:
-    """Refine a cylinder to the ring's pose.
+class RingProblem:
+    """Points of the wall and edge points of the contour, in which a ring is fitted.
 
     Args:
-        points: Points of the ring's mask [m] in the optical frame, shape (n, 3), about one for
-            each cell of `cloud.CELL_PX`; outliers are tolerated.
-        start: One cylinder near the ring, of the ring's radius.
-        ring: Radius, height and thickness of the ring.
-        pixel: Size of a pixel in normalised coordinates; with the correlation of the noise it
-            determines the information in the points.
+        points: Points of the ring's mask [m] in the optical frame, shape (n, 3), one for each cell
+            of `cloud.CELL_PX`; outliers are tolerated.
         outline: Edge points of the mask.
-
-    Raises:
-        FitRefused: If the points do not hold a ring.
-        Underconstrained: If they are too few, or the pose would be known too badly.
+        ring: Radius, height and thickness of the ring.
+        sensor: Errors of the camera.
     """
-    if len(points) < MIN_POINTS:
-        raise Underconstrained(
-            f'too few depth points: {len(points)}, at least {MIN_POINTS} are needed'
-        )
-    wall = RingWall(points, ring, pixel)
-    start = optimise(
-        points[:: max(1, len(points) // START_POINTS)],
-        start,
-        cut_m=6e-3,
-        iterations=2,
-        viewpoint=np.zeros(3),
-    )
-    centre, seen_height_m = wall.middle(start.point[0], start.axis[0])
-    if not 0.3 * ring.height_m < seen_height_m < 1.5 * ring.height_m:
-        raise FitRefused(
-            f"bad fit: wall {1e3 * seen_height_m:.1f} mm high, the ring's is "
-            f'{1e3 * ring.height_m:.1f} mm. '
-            "Check the ring's colour in the robot file and the scene behind it"
-        )
-    # A start some degrees off leaves most of the outline on one side. Weighing it by its own
-    # scatter would then settle there: the outline is believed until all is still, and weighed
-    # afterwards.
-    problem = _Problem(wall, outline, ring)
-    state = problem.descend(centre, start.axis[0], EDGE_CUTS_PX)
-    if outline is not None and state.edge_share >= USABLE_EDGE_SHARE:
-        state = problem.weigh(outline, state)
-        if abs(state.axis @ state.centre) < EDGE_ON_SINE * np.linalg.norm(state.centre):
-            state = problem.resolve_two_fold_ambiguity(outline, state)
-    if wall.inlier_share < MIN_INLIER_SHARE:
-        share, least = 100 * wall.inlier_share, 100 * MIN_INLIER_SHARE
-        raise FitRefused(
-            f'bad fit: {share:.0f} % of the points lie on the ring, at least {least:.0f} % '
-            'are needed'
-        )
-    if outline is not None and state.edge_share < MIN_EDGE_SHARE:
-        share, least = 100 * state.edge_share, 100 * MIN_EDGE_SHARE
-        raise FitRefused(
-            f"bad fit: {share:.0f} % of the mask's outline is the ring's, at least "
-            f'{least:.0f} % is needed'
-        )
-    beyond_m = abs(wall.beyond(state.centre, state.axis))
-    if beyond_m > MAX_BEYOND_M:
-        raise FitRefused(
-            f'bad fit: the wall seen ends {1e3 * beyond_m:.1f} mm past the ring found, '
-            f'{1e3 * MAX_BEYOND_M:.1f} mm is allowed'
-        )
-    covariance = _covariance(state.covariance, state.axes)
-    worst_m = float(np.sqrt(np.linalg.eigvalsh(covariance[:3, :3])[-1]))
-    if not worst_m < MAX_SIGMA_M:
-        raise Underconstrained(
-            f'bad fit: the centre is known to {1e3 * worst_m:.1f} mm only, '
-            f'{1e3 * MAX_SIGMA_M:.1f} mm is allowed'
-        )
-    return RingFit(state.centre, state.axis, covariance, wall.inlier_share, state.edge_share)
 
+    def __init__(self, points: np.ndarray, outline: Outline, ring: Ring, sensor: DepthSensor):
+        self._points, self._outline, self._ring = points, outline, ring
+        depth_m = points[:, 2]
+        self._directions = points / depth_m[:, None]
+        self._spread = sensor.sigma_m(depth_m) * np.linalg.norm(self._directions, axis=1)
+        # Number of cells, and of edge points, that are worth one whose error is independent.
+        self._alike = max(1.0, sensor.independent_px2 / CELL_PX**2)
+        self._edge_alike = max(1.0, 2 * TOLERANCES.edge_correlation_px * EDGES_PER_PX)
+        self._edge_px = float(np.hypot(sensor.edge_sd_px, TOLERANCES.edge_rounding_px))
+        offset_sd_m = max(float(sensor.common_sd_m(np.median(depth_m))), 1e-6)
+        self._prior_sd = np.array([offset_sd_m, TOLERANCES.edge_offset_px, TOLERANCES.arm_edge_px])
+        self._prior_mean = np.array([sensor.bias_m, 0.0, 0.0])
 
-@dataclass(frozen=True)
-class _State:
-    """State of a descent, with the frame and the covariance (5, 5) of its last step."""
+    def solve(
+        self, centre: np.ndarray, axis: np.ndarray, cuts_px: tuple[float, ...] | None = None
+    ) -> RingFit:
+        """Descend from a start to the pose of least cost.
 
-    centre: np.ndarray
-    axis: np.ndarray
-    axes: Axes
-    covariance: np.ndarray
-    edge_share: float
-    log_evidence: float = -np.inf
-
-
-class _Problem:
-    """Wall and outline as one least-squares problem."""
-
-    def __init__(self, wall: RingWall, outline: Outline | None, ring: Ring):
-        self._wall, self._outline, self._ring = wall, outline, ring
-        self._thinned = None if outline is None else outline.thinned(START_EDGES)
-
-    def descend(
-        self, centre: np.ndarray, axis: np.ndarray, cuts_px: tuple[float | None, ...]
-    ) -> _State:
-        """Descend by Gauss-Newton steps, one for each cut, until convergence at the last cut."""
-        for cut_px in cuts_px:
-            axes = *perpendiculars(axis), axis
-            hessian, gradient = self._wall.terms(centre, axes, roughly=self._thinned is not None)
-            edge_share = 0.0
-            if self._outline is not None and self._thinned is not None and cut_px is not None:
-                _, residual_px, jacobian = self._edges(self._thinned, centre, axes)
-                mask_bias_px = np.clip(np.median(residual_px), -MAX_MASK_BIAS_PX, MAX_MASK_BIAS_PX)
-                weight = tukey(residual_px - mask_bias_px, cut_px)
-                edge_share = float((weight > 0).mean()) if (weight > 0).sum() >= 12 else 0.0
-                if edge_share > 0:
-                    weight = np.where(self._thinned.arm_adjacent, ARM_ADJACENT_WEIGHT, 1.0) * weight
-                    information = weight * (
-                        len(self._outline.rays) / len(weight) / BELIEVED_SIGMA_PX**2
-                    )
-                    known = jacobian.T * information
-                    alike = 1 / (information.sum() + 1 / MASK_BIAS_SIGMA_PX**2)
-                    # What all edges say alike may be an error of the mask: too wide or too narrow.
-                    every = known.sum(axis=1)
-                    hessian = hessian + known @ jacobian - alike * np.outer(every, every)
-                    gradient = (
-                        gradient + known @ residual_px - alike * (information @ residual_px) * every
-                    )
-            if edge_share < USABLE_EDGE_SHARE:  # no rims to see: the wall's extent must do
-                hessian[2, 2] += 1 / EXTENT_SIGMA_M**2
-                gradient[2] += (
-                    (self._wall.middle(centre, axis)[0] - centre) @ axis / EXTENT_SIGMA_M**2
-                )
-            covariance = np.linalg.inv(hessian + 1e-9 * np.trace(hessian) * np.eye(5))
-            centre, axis, still = _moved(centre, axes, covariance @ gradient)
-            if cut_px == cuts_px[-1] and still:
-                break
-        return _State(centre, axis, axes, covariance, edge_share)
-
-    def weigh(self, outline: Outline, state: _State, steps: int = FINAL_STEPS) -> _State:
-        """Descend with correlated errors of the outline, whose size is estimated."""
-        centre, axis, cut_px = state.centre, state.axis, FIRST_CUT_PX
-        for _ in range(steps):
-            axes = *perpendiculars(axis), axis
-            hessian, gradient = self._wall.terms(centre, axes)
-            edge, residual_px, jacobian = self._edges(outline, centre, axes)
-            weight = tukey(residual_px, np.where(outline.arm_adjacent, CUT_LIMITS_PX[1], cut_px))
-            if (weight > 0).mean() < USABLE_EDGE_SHARE:
-                raise FitRefused("bad fit: the mask's outline is not the ring's")
-            normals = edge.gradient[:, :2] / np.linalg.norm(
-                edge.gradient[:, :2], axis=1, keepdims=True
-            )
-            pixels = outline.rays / outline.pixel
-            arm_adjacent = outline.arm_adjacent
-            found = edge_posterior(
-                hessian, gradient, pixels, normals, arm_adjacent, residual_px, jacobian, weight
-            )
-            centre, axis, _ = _moved(centre, axes, found.step)
-            cut_px = float(
-                np.clip(TAIL_CUT * np.sqrt(found.size_px**2 + ROUNDING_PX2), *CUT_LIMITS_PX)
-            )
-            if (np.abs(found.step) < STILL_SIGMAS * np.sqrt(np.diag(found.covariance))).all():
-                break
-        return _State(
-            centre, axis, axes, found.covariance, float((weight > 0).mean()), found.log_evidence
-        )
-
-    def resolve_two_fold_ambiguity(self, outline: Outline, state: _State) -> _State:
-        """Compare this pose with those that look alike when an end of the ring is seen edge-on.
-
-        There the outline is ambiguous: an end turned a little towards the camera looks like one
-        turned away as much, and a descent stays at one of the two.
+        Raises:
+            FitRefused: If too few points lie on the wall or too few edges on the contour.
         """
-        ray, found = state.centre / np.linalg.norm(state.centre), [state]
-        sine = state.axis @ ray
-        flat = state.axis - sine * ray
-        for tilt in TWO_FOLD_TILTS if abs(sine) < TWO_FOLD_TILTS[1] else (-np.arcsin(sine),):
-            axis = np.cos(tilt) * flat / np.linalg.norm(flat) + np.sin(tilt) * ray
-            with suppress(FitRefused):
-                found.append(
-                    self.weigh(
-                        outline, self.descend(state.centre, axis, EDGE_ON_CUTS_PX), TWO_FOLD_STEPS
-                    )
+        cuts_px = TOLERANCES.edge_cuts_px if cuts_px is None else cuts_px
+        offsets = self._prior_mean.copy()
+        wall_scale = edge_scale = 1.0
+        for number in range(STEPS):
+            cut_px = cuts_px[min(number, len(cuts_px) - 1)]
+            axes = *perpendiculars(axis), axis
+            wall, r, w, sigma = self._wall(centre, axes, offsets[0], wall_scale)
+            edge, s, v, edge_sigma = self._edges(centre, axes, offsets, cut_px, edge_scale)
+            if np.count_nonzero(w) < TOLERANCES.min_points:
+                raise FitRefused(f'bad fit: {np.count_nonzero(w)} points lie on the wall')
+            if np.count_nonzero(v) < TOLERANCES.min_edges:
+                raise FitRefused("bad fit: the mask's outline is not the ring's")
+            wall_scale = max(1.0, 1.4826 * float(np.median(np.abs(r / sigma)[w > 0])) * wall_scale)
+            free = (v > 0) & ~self._outline.arm_adjacent
+            if free.sum() >= TOLERANCES.min_edges and number >= len(cuts_px) - 1:
+                edge_scale = max(
+                    1.0, float(np.sqrt(np.average(s[free] ** 2, weights=v[free]))) / self._edge_px
                 )
-        best = max(found, key=lambda f: f.log_evidence)
-        share = np.array([np.exp((f.log_evidence - best.log_evidence) / TEMPER) for f in found])
+            known = wall.T * (w / sigma**2 / self._alike)
+            edge_known = edge.T * (v / edge_sigma**2 / self._edge_alike)
+            hessian = known @ wall + edge_known @ edge
+            gradient = known @ r + edge_known @ s
+            hessian[[5, 6, 7], [5, 6, 7]] += 1 / self._prior_sd**2
+            gradient[5:] += (self._prior_mean - offsets) / self._prior_sd**2
+            hessian[np.arange(5), np.arange(5)] += 1e-9 * np.trace(hessian[:5, :5])
+            covariance = np.linalg.inv(hessian)
+            step = covariance @ gradient
+            step[:3] = np.clip(step[:3], -MAX_SHIFT_M, MAX_SHIFT_M)
+            step[3:5] = np.clip(step[3:5], -MAX_TILT_RAD, MAX_TILT_RAD)
+            offsets = offsets + step[5:]
+            centre = centre + step[:3] @ np.array(axes)
+            axis = axis + step[3:5] @ np.array(axes[:2])
+            axis = axis / np.linalg.norm(axis)
+            still = np.abs(step[:3]).max() < STILL_M and np.abs(step[3:5]).max() < STILL_RAD
+            if still and number >= len(cuts_px):
+                break
+        cost = _cost(r / sigma, w) / self._alike + _cost(s / edge_sigma, v) / self._edge_alike
+        cost += float(np.square((offsets - self._prior_mean) / self._prior_sd).sum())
+        known = np.delete(np.delete(hessian, 5, axis=0), 5, axis=1)
+        return RingFit(
+            centre,
+            axis,
+            _six(covariance[:5, :5], axes),
+            np.count_nonzero(w) / len(w),
+            np.count_nonzero(v) / len(v),
+            float(np.sqrt(np.linalg.eigvalsh(np.linalg.inv(known)[:3, :3])[-1])),
+            cost,
+        )
+
+    def resolve_two_fold_ambiguity(self, found: RingFit) -> RingFit:
+        """Return the better of a pose and its mirror image, and let the covariance hold both.
+
+        Where an end of the ring is seen nearly edge-on, one turned a little towards the camera
+        looks like one turned away as much, and a descent stays at one of the two.
+        """
+        ray = found.centre / np.linalg.norm(found.centre)
+        sine = float(found.axis @ ray)
+        if abs(sine) > np.sin(TOLERANCES.edge_on_rad):
+            return found
+        flat = found.axis - sine * ray
+        least = TOLERANCES.mirror_rad
+        tilts = (-least, least) if abs(sine) < least else (-np.arcsin(sine),)
+        fits = [found]
+        for tilt in tilts:
+            axis = np.cos(tilt) * flat / np.linalg.norm(flat) + np.sin(tilt) * ray
+            with suppress(FitRefused, np.linalg.LinAlgError):
+                fits.append(self.solve(found.centre, axis, TOLERANCES.edge_cuts_px[-2:]))
+        best = min(fits, key=lambda f: f.cost)
+        share = np.array([np.exp(0.5 * (best.cost - f.cost) / TOLERANCES.temper) for f in fits])
+        share /= share.sum()
         covariance = best.covariance.copy()
-        for other, weight in zip(found, share / share.sum(), strict=True):
-            apart = np.concatenate(
-                [best.axes @ (other.centre - best.centre), best.axes[:2] @ (other.axis - best.axis)]
-            )
+        for other, weight in zip(fits, share, strict=True):
+            apart = np.concatenate([other.centre - best.centre, np.cross(best.axis, other.axis)])
             covariance += weight * np.outer(apart, apart)
-        if best is not state:
-            final = self.weigh(outline, best, FINAL_STEPS - TWO_FOLD_STEPS)
-            best, covariance = final, covariance + final.covariance - best.covariance
         return replace(best, covariance=covariance)
 
+    def _wall(
+        self, centre: np.ndarray, axes: Axes, offset_m: float, scale: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return rows (n, 8), residuals [m], weights and noise [m] of the points, (n,) each."""
+        points = self._points - offset_m * self._directions
+        rows, residual, weight, noise, *_ = normal_equations(
+            points, np.asarray(centre, float), *np.array(axes), self._ring.radius_m,
+            self._ring.thickness_m, np.zeros(3), scale * self._spread, TOLERANCES.cut_sigmas,
+            False, TOLERANCES.min_incidence, 0.75 * self._ring.height_m,
+        )  # fmt: skip
+        full = np.zeros((len(rows), 8))
+        full[:, [0, 1, 3, 4]] = rows[:, :4]
+        full[:, 5] = rows[:, 0] * (self._directions @ axes[0]) + rows[:, 1] * (
+            self._directions @ axes[1]
+        )
+        return full, residual, weight, noise
+
     def _edges(
-        self, outline: Outline, centre: np.ndarray, axes: Axes
-    ) -> tuple[OutlineResidual, np.ndarray, np.ndarray]:
-        """Return the contour residual, its distances (n,) [px] and their Jacobian (n, 5) [px]."""
-        ring, (e1, e2, axis) = self._ring, axes
+        self, centre: np.ndarray, axes: Axes, offsets: np.ndarray, cut_px: float, scale: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return rows (n, 8), residuals, weights and noise [px] of the edge points, (n,) each."""
+        outline, ring, (e1, e2, axis) = self._outline, self._ring, axes
         edge = outline_residual(
             outline, centre, axis, ring.radius_m, ring.height_m, ring.thickness_m
         )
         turned, g = cross(edge.contact - centre, edge.gradient), edge.gradient
-        jacobian = np.column_stack([g @ e1, g @ e2, g @ axis, turned @ e2, -(turned @ e1)])
-        return edge, edge.distance / outline.pixel, jacobian / outline.pixel
+        beside_arm = outline.arm_adjacent
+        full = np.zeros((len(g), 8))
+        full[:, :5] = np.column_stack([g @ e1, g @ e2, g @ axis, turned @ e2, -(turned @ e1)])
+        full[:, :5] /= outline.pixel
+        full[:, 6], full[:, 7] = ~beside_arm, beside_arm
+        residual = edge.distance / outline.pixel - full[:, 6:] @ offsets[1:]
+        sigma = np.where(beside_arm, TOLERANCES.arm_edge_px, scale * self._edge_px)
+        cut = np.where(beside_arm, np.maximum(cut_px, 3 * TOLERANCES.arm_edge_px), cut_px)
+        return full, residual, tukey(residual, cut), sigma
 
 
-def _moved(centre: np.ndarray, axes: Axes, step: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Return centre and axis after a step of the five unknowns, and whether it has converged."""
-    axis = axes[2] + step[3:] @ np.array(axes[:2])
-    still = np.abs(step[:3]).max() < CONVERGED_M and np.abs(step[3:]).max() < CONVERGED_RAD
-    return centre + step[:3] @ np.array(axes), axis / np.linalg.norm(axis), bool(still)
+def _cost(normalised: np.ndarray, weight: np.ndarray) -> float:
+    """Return the sum of squares; a point without weight counts as one at Tukey's cut."""
+    cut = TOLERANCES.cut_sigmas
+    return float(np.minimum(np.where(weight > 0, np.square(normalised), cut**2), cut**2).sum())
 
 
-def _covariance(unknowns: np.ndarray, axes: Axes) -> np.ndarray:
+def _six(unknowns: np.ndarray, axes: Axes) -> np.ndarray:
     """Return the covariance (6, 6) of position and rotation from that of the five unknowns."""
     e1, e2, axis = axes
     spread = np.zeros((6, 5))

@@ -19,6 +19,7 @@ from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.segmentation.candidate import Candidate
 
 RIM_POINTS = 72
+EDGES_PER_PX = 4 / np.pi  # edge points of rows and columns per pixel of contour, on average
 BESIDE_PX = 4  # depth nearer to an edge than this is mixed
 FREE_PX = (2, 4, 6)  # beside a free edge there is nothing nearer at any of these
 OCCLUDER_GAP_M = 0.015

@@ -1,141 +1,154 @@
-"""Verify candidates: logistic regression on the segmenter's score and the evidence of depth."""
+"""Verify a pose: compare every measured depth around it with the ring that should be there."""
 
-import json
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 
+import cv2
 import numpy as np
-from scipy.optimize import minimize
 
+from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_description.robot import Ring
-from soft_arm_vision.clouds.cylinder import Cylinders
-from soft_arm_vision.errors import Underconstrained, VisionError
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring.pose_hypothesis import PoseHypothesis, find_pose_hypothesis
-from soft_arm_vision.segmentation.candidate import Candidate, plausibility
+from soft_arm_vision.ring.ray_cylinder import certain_ring_depths, ring_depths
+from soft_arm_vision.ring.tolerances import TOLERANCES
+from soft_arm_vision.segmentation.candidate import Candidate
 
-SHIPPED_METADATA = Path(__file__).parents[1] / 'segmentation/yolact/weights/ring_segmenter.json'
-NO_OPINION = 0.5  # score of a find of which only the colour is known
-SCORE_LIMITS = 1e-3, 1 - 1e-3  # beyond them a network is surer than it can know
-MIN_VISIBLE_FRACTION = 0.12  # rings of which a quarter is visible show more
-MAX_LONGER_CYLINDER_GAIN = (
-    0.1  # of a find: more, and it is a piece of a can, whatever the network says
-)
-MAX_VISIBLE_FRACTION = 0.6  # more of a ring that shows says no more
-# log odds from which a find counts, by what the search for its pose came to; of the scenes they are
-# fitted on four in five have no ring
-MIN_SCORE_WITH_POSE, MIN_SCORE_UNDERCONSTRAINED, MIN_SCORE_WITHOUT_POSE = -2.0, -1.5, 1.0
-PRIOR_DEVIATION = 10.0  # of every coefficient but the constant: finite where a line parts the finds
-# what each term can speak for, however few the finds: the constant, and then as in `Verifier`
-BOUNDS = (None, None), (0, None), (None, 0), (None, 0), (0, None), (None, 0), (None, 0), (0, None)
+STRIDE_PX = 3  # between the rays that are checked
 
 
 @dataclass(frozen=True)
-class Verifier:
-    """Coefficients of the log odds of a candidate, each for a unit of its term.
+class Evidence:
+    """What depth says of a ring in one pose; hidden rays count for nothing.
 
     Attributes:
-        constant: Constant term.
-        score: Coefficient of the log odds of the segmenter's score.
-        residual, free_space_violation, visible_fraction, flatness, occluded_fraction,
-            contour_support: See `PoseHypothesis`.
+        free_space_violation: Share of the rays to the ring that pass through it.
+        visible_fraction: Share of the rays to a whole ring that end on it; rays that miss the
+            image count as rays to the ring.
+        beyond: Share of the wall seen that goes on past the ring's ends: a longer cylinder.
     """
 
-    constant: float
-    score: float
-    residual: float
     free_space_violation: float
     visible_fraction: float
-    flatness: float
-    occluded_fraction: float
-    contour_support: float
+    beyond: float
 
-    def accepts(self, score: float, hypothesis: PoseHypothesis) -> bool:
-        """Return whether a candidate of this score is a ring, given that it has the pose of one."""
-        return (
-            hypothesis.visible_fraction >= MIN_VISIBLE_FRACTION
-            and hypothesis.longer_cylinder_gain <= MAX_LONGER_CYLINDER_GAIN
-            and self.verification_score(score, hypothesis) >= MIN_SCORE_WITH_POSE
-        )
+    def score(self, inlier_share: float, edge_share: float, cut: float) -> float:
+        """Return the verification score: the share of what a ring would show that is there.
 
-    def verify(
-        self,
-        find: Candidate,
-        colour: np.ndarray,
-        depth_m: np.ndarray,
-        intrinsics: Intrinsics,
-        ring: Ring,
-        rng: np.random.Generator,
-        start: Cylinders | None = None,
-    ) -> Candidate | None:
-        """Return the candidate refined by its pose hypothesis, or None if it is rejected.
+        It is 0 where free space or too little of a ring speaks against it.
 
-        The arguments are those of `find_pose_hypothesis`.
+        Args:
+            inlier_share, edge_share: Shares of the mask's points on the wall and of its contour on
+                the ring's.
+            cut: See `cut_share`.
         """
-        hypothesis = find_pose_hypothesis(find, colour, depth_m, intrinsics, ring, rng, start)
-        if hypothesis is None or not self.accepts(find.score, hypothesis):
-            return None
-        found = hypothesis.candidate(find.score, self.verification_score(find.score, hypothesis))
-        return found if plausibility(ring, found, depth_m, intrinsics) > 0 else None
-
-    def verification_score(self, score: float, hypothesis: PoseHypothesis) -> float:
-        """Natural logarithm of the odds."""
-        return float(np.dot(list(asdict(self).values()), _terms(score, hypothesis)))
-
-
-def shipped_verifier() -> Verifier:
-    """Return the verifier of the shipped network."""
-    return Verifier(**json.loads(SHIPPED_METADATA.read_text())['verifier'])
+        if (
+            self.free_space_violation > TOLERANCES.max_violation
+            or self.visible_fraction < TOLERANCES.min_visible
+        ):
+            return 0.0
+        seen = min(1.0, self.visible_fraction / TOLERANCES.whole_share)
+        of_ring = inlier_share * edge_share * max(0.0, 1 - 2 * cut)
+        return of_ring * seen * (1 - self.free_space_violation) * (1 - self.beyond)
 
 
-def accepted_without_pose(verification_score: float, refusal: Exception) -> bool:
-    """Return whether these log odds make a candidate a ring although its pose was refused."""
-    return verification_score >= (
-        MIN_SCORE_UNDERCONSTRAINED
-        if isinstance(refusal, Underconstrained)
-        else MIN_SCORE_WITHOUT_POSE
-    )
+def cut_share(drawn: Candidate, candidate: Candidate, depth_m: np.ndarray) -> float:
+    """Return the share of a mask's surroundings in which the candidate goes on without a step.
 
-
-def fit_verifier(finds: Iterable[tuple[float, PoseHypothesis, bool]]) -> Verifier:
-    """Fit a verifier by logistic regression.
+    It is a half for a piece that is cut out of a long or wide object, and 0 for a whole one.
 
     Args:
-        finds: Score and hypothesis of each candidate, and whether it is a ring.
-
-    Raises:
-        VisionError: If all candidates are rings, or none is.
+        drawn: Mask of the ring in its pose.
+        candidate: The candidate that it was sought in.
+        depth_m: Depth of the whole image [m], shape (h, w).
     """
-    finds = list(finds)
-    rings = sum(is_ring for _, _, is_ring in finds)
-    if rings in (0, len(finds)):
-        raise VisionError(
-            f'{rings} of {len(finds)} finds are rings: no odds follow from that; train the '
-            'network further'
-        )
-    terms = np.array([_terms(score, hypothesis) for score, hypothesis, _ in finds])
-    sign = np.array([1.0 if is_ring else -1.0 for _, _, is_ring in finds])
-
-    def cost(coefficients: np.ndarray) -> tuple[float, np.ndarray]:
-        margin = sign * (terms @ coefficients)
-        slope = -sign / (1 + np.exp(np.minimum(margin, 500.0)))
-        prior = coefficients[1:] / PRIOR_DEVIATION
-        gradient = terms.T @ slope + np.append(0.0, prior / PRIOR_DEVIATION)
-        return np.logaddexp(0.0, -margin).sum() + 0.5 * prior @ prior, gradient
-
-    found = minimize(cost, np.zeros(terms.shape[1]), jac=True, method='L-BFGS-B', bounds=BOUNDS)
-    return Verifier(*(float(round(value, 3)) for value in found.x))
+    near_px, far_px = TOLERANCES.beside_px
+    rows, columns = drawn.widened(far_px, depth_m.shape)
+    mask = drawn.mask_in(rows, columns).astype(np.uint8)
+    patch_m = depth_m[rows, columns]
+    beside = cv2.dilate(mask, _disc(far_px)) & ~cv2.dilate(mask, _disc(near_px)) > 0
+    known = ((mask > 0) & (patch_m > 0)).astype(np.float32)
+    size = (4 * far_px + 1,) * 2
+    ring_m = cv2.blur(patch_m * known, size) / np.maximum(cv2.blur(known, size), 1e-6)
+    whole = candidate.mask_in(slice(0, depth_m.shape[0]), slice(0, depth_m.shape[1]))
+    on = beside & whole[rows, columns] & (np.abs(patch_m - ring_m) < TOLERANCES.step_m)
+    return float(on.sum() / max(beside.sum(), 1))
 
 
-def _terms(score: float, hypothesis: PoseHypothesis) -> tuple[float, ...]:
-    sure = min(max(score, SCORE_LIMITS[0]), SCORE_LIMITS[1])
-    seen = (
-        min(hypothesis.residual, 1.0),
-        hypothesis.free_space_violation,
-        min(hypothesis.visible_fraction, MAX_VISIBLE_FRACTION),
-        hypothesis.flatness,
-        hypothesis.occluded_fraction,
-        hypothesis.contour_support,
+def _disc(radius_px: int) -> np.ndarray:
+    return cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * radius_px + 1,) * 2)
+
+
+def window_of(centre: np.ndarray, reach_m: float, intrinsics: Intrinsics) -> tuple[slice, slice]:
+    """Return the rows and columns that a sphere about a point may reach, even off the image."""
+    around = np.array([(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1)]) * reach_m / centre[2]
+    pixels = intrinsics.pixels(centre[:2] / centre[2] + around)
+    (left, top), (right, bottom) = pixels.min(axis=0).astype(int), pixels.max(axis=0).astype(int)
+    return slice(int(top), int(bottom) + 2), slice(int(left), int(right) + 2)
+
+
+def clipped(window: tuple[slice, slice], shape: tuple[int, ...]) -> tuple[slice, slice]:
+    """Return the part of a window that lies inside an image of this shape."""
+    rows, columns = (
+        slice(*(int(edge) for edge in np.clip((s.start, s.stop), 0, size)))
+        for s, size in zip(window, shape, strict=False)
     )
-    return 1.0, float(np.log(sure / (1 - sure))), *seen
+    return rows, columns
+
+
+def evidence_of(
+    centre: np.ndarray,
+    axis: np.ndarray,
+    depth_m: np.ndarray,
+    intrinsics: Intrinsics,
+    ring: Ring,
+    sensor: DepthSensor,
+) -> Evidence:
+    """Return the evidence for a ring in a pose.
+
+    Args:
+        centre, axis: Centre [m] and unit axis, shape (3,) each.
+        depth_m: Depth of the whole image [m], 0 where there is none, shape (h, w).
+        intrinsics: Intrinsics of the image.
+        ring: Size of the ring.
+        sensor: Errors of the camera.
+    """
+    longer, taller = (
+        ring.model_copy(update={'height_m': share * ring.height_m})
+        for share in (TOLERANCES.longer_share, TOLERANCES.beyond_share)
+    )
+    rows, columns = window_of(centre, np.hypot(ring.radius_m, longer.height_m / 2), intrinsics)
+    v, u = (
+        grid.ravel()
+        for grid in np.meshgrid(
+            np.arange(rows.start, rows.stop, STRIDE_PX),
+            np.arange(columns.start, columns.stop, STRIDE_PX),
+            indexing='ij',
+        )
+    )
+    inside = (v >= 0) & (v < depth_m.shape[0]) & (u >= 0) & (u < depth_m.shape[1])
+    rays = intrinsics.rays(np.column_stack([u, v]))
+    expected = certain_ring_depths(rays, centre, axis, ring)
+    hit = np.isfinite(expected)
+    measured = np.zeros(len(u), np.float32)  # 0 is not known
+    measured[inside] = depth_m[v[inside], u[inside]]
+    known = measured > 0
+    tolerance_m = 2 * agreement_m(centre[2], sensor)
+    on_ring = hit & known & (np.abs(measured - np.where(hit, expected, 0)) < tolerance_m)
+    through = hit & (measured > expected + tolerance_m)
+    further = certain_ring_depths(rays, centre, axis, longer)
+    off_m = np.abs(measured - np.where(np.isfinite(further), further, np.inf))
+    past = known & np.isinf(ring_depths(rays, centre, axis, taller)) & (off_m < tolerance_m / 2)
+    reached = int(on_ring.sum())
+    if not reached:
+        return Evidence(1.0, 0.0, 1.0)
+    return Evidence(
+        int(through.sum()) / (int(through.sum()) + reached),
+        reached / int(hit.sum()),
+        int(past.sum()) / (reached + int(past.sum())),
+    )
+
+
+def agreement_m(depth_m: float, sensor: DepthSensor) -> float:
+    """Return the difference [m] within which a measured depth agrees with a surface there."""
+    return TOLERANCES.agree_sigmas * float(
+        np.hypot(sensor.sigma_m(depth_m), sensor.rounding_m(depth_m))
+    )

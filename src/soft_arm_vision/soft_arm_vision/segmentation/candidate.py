@@ -1,12 +1,8 @@
-"""One candidate of a segmenter, and whether its size can be that of the ring."""
+"""One candidate of a segmenter."""
 
 from dataclasses import dataclass
 
 import numpy as np
-
-from soft_arm_description.robot import Ring
-from soft_arm_vision.clouds.cylinder import Cylinders
-from soft_arm_vision.intrinsics import Intrinsics
 
 # Around a candidate, where the ring is looked for in the next frame: at 0.5 m, a ring that moves
 # 1 m/s shifts by this much between two frames at 30 Hz.
@@ -21,17 +17,12 @@ class Candidate:
         mask: Shape (h, w), bool.
         row, column: The window's first pixel in the whole image.
         score: Confidence of the segmenter, 0..1.
-        cylinder: First guess of the ring's wall (K = 1), where the segmenter has looked for it.
-        verification_score: Log-odds of a ring before the pose fit; infinite if the segmenter is
-            certain.
     """
 
     mask: np.ndarray
     row: int
     column: int
     score: float
-    cylinder: Cylinders | None = None
-    verification_score: float = np.inf
 
     @property
     def window(self) -> tuple[slice, slice]:
@@ -62,30 +53,3 @@ class Candidate:
                 (u.start - columns.start, columns.stop - u.stop),
             ),
         )
-
-
-def plausibility(
-    ring: Ring, candidate: Candidate, depth_m: np.ndarray, intrinsics: Intrinsics
-) -> float:
-    """Return 0 for a size that no view of the ring has, else the visible share of a side view.
-
-    Args:
-        ring: The ring.
-        candidate: The candidate.
-        depth_m: Depth of the whole image [m], 0 where there is none, shape (h, w).
-        intrinsics: Intrinsics of the image.
-    """
-    area_px = np.count_nonzero(candidate.mask)
-    depth_m = depth_m[candidate.window][candidate.mask]
-    depth_m = depth_m[depth_m > 0]
-    if area_px < 60 or len(depth_m) < 0.1 * area_px:
-        return 0.0
-    metres_per_px = np.median(depth_m) / intrinsics.fx
-    side_m2 = 2 * ring.radius_m * ring.height_m
-    seen_m2 = area_px * metres_per_px**2
-    diagonal_m = np.hypot(2 * ring.radius_m, ring.height_m)
-    if max(candidate.mask.shape) * metres_per_px > 1.3 * diagonal_m or seen_m2 > 1.4 * (
-        np.pi * ring.radius_m**2 + side_m2
-    ):
-        return 0.0
-    return 0.0 if seen_m2 < 0.15 * side_m2 else float(min(1.0, seen_m2 / side_m2))

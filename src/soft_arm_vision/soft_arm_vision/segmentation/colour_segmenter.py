@@ -1,7 +1,6 @@
-"""Segment the ring by its colour, its depth and its size."""
+"""Segment the ring by its colour."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import cv2
 import numpy as np
@@ -9,28 +8,25 @@ import numpy as np
 from soft_arm_description.robot import Ring
 from soft_arm_vision.clouds.cloud import solid_pixels
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring.verification import NO_OPINION, shipped_verifier
-from soft_arm_vision.segmentation.candidate import (
-    TRACKING_MARGIN_PX,
-    Candidate,
-    plausibility,
-)
+from soft_arm_vision.segmentation.candidate import TRACKING_MARGIN_PX, Candidate
 from soft_arm_vision.segmentation.colour_mask import colour_mask
 
 LARGEST = 5  # regions that are looked at
+MIN_PX = 60  # of a region
+NO_OPINION = 0.5  # score of a candidate of which only the colour is known
 
 
 class ColourSegmenter:
-    """Segment the ring by colour, depth and size.
+    """Segment the ring by colour.
 
-    Each region of the ring's colour is a candidate. After them come the rings that depth shows in
-    parts of these regions, because another object of that colour may be beside the ring.
+    Each region of the ring's colour is a candidate. After them come the parts of these
+    regions between jumps of depth, because another object of that colour may be beside the ring.
     """
 
     DEPTH_RANGE_M = (0.15, 2.0)
 
     def __init__(self, ring: Ring):
-        self._ring, self._verifier = ring, shipped_verifier()
+        self._ring = ring
 
     def segment(
         self,
@@ -43,7 +39,6 @@ class ColourSegmenter:
         height, width = depth_m.shape
         windows = [(slice(0, height), slice(0, width))]
         tried: set[tuple] = set()
-        rng = np.random.default_rng(0)
         if last is not None:
             windows.insert(0, last.widened(TRACKING_MARGIN_PX, depth_m.shape))
         for window in windows:
@@ -56,16 +51,7 @@ class ColourSegmenter:
                     if place in tried or _cut(piece, window, depth_m.shape):
                         continue
                     tried.add(place)
-                    found = (
-                        self._verifier.verify(piece, colour, depth_m, intrinsics, self._ring, rng)
-                        if parted
-                        else piece
-                    )
-                    if found is None:
-                        continue
-                    score = plausibility(self._ring, found, depth_m, intrinsics)
-                    if score > 0:
-                        yield replace(found, score=score)
+                    yield piece
 
     def _coloured(self, colour: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
         low, high = self.DEPTH_RANGE_M
@@ -79,6 +65,8 @@ def _largest(mask: np.ndarray, window: tuple[slice, slice]) -> Iterator[Candidat
     _, labels, stats, _ = cv2.connectedComponentsWithStats(mask.astype(np.uint8), connectivity=4)
     for label in 1 + np.argsort(-stats[1:, cv2.CC_STAT_AREA], kind='stable')[:LARGEST]:
         x, y, w, h, _ = stats[label]
+        if stats[label, cv2.CC_STAT_AREA] < MIN_PX:
+            return
         yield Candidate(
             labels[y : y + h, x : x + w] == label,
             int(window[0].start + y),
