@@ -29,7 +29,7 @@ class RingTracker:
 
     def __init__(self, robot: Robot, mounting: Mounting, segmenter: Segmenter, sensor: DepthSensor):
         self._ring, self._mounting = ring_of(robot), mounting
-        self._detector = RingDetector(self._ring, segmenter)
+        self._detector = RingDetector(self._ring, segmenter, sensor)
         self._monitor = CameraMonitor(self._ring, sensor)
 
     @property

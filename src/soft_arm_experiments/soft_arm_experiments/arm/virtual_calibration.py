@@ -139,7 +139,9 @@ def _extrinsics(robot: Robot, on_part: Step) -> tuple[extrinsics.ExtrinsicValues
     )
     camera = VirtualCamera(robot, parameters, jig, seed=0)
     ring = ring_of(robot)
-    detector = RingDetector(ring, make_segmenter(_segmenter(robot), ring))
+    detector = RingDetector(
+        ring, make_segmenter(_segmenter(robot), ring), sensor_of(load_rig('virtual'))[0]
+    )
     centres_m, place = [], []
     try:
         rest = np.zeros(camera.joints)

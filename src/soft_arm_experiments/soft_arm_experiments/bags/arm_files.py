@@ -9,6 +9,7 @@ from soft_arm_control.tip.bias_filter import BiasFilter
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_control.tip.residual_model import ResidualModel
 from soft_arm_description.calibration import load_calibration
+from soft_arm_description.depth_sensor import DepthSensor, sensor_of
 from soft_arm_description.errors import DescriptionError
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import Robot, load_robot
@@ -36,6 +37,7 @@ class ArmFiles:
         segmenter: How the ring is found: colour or yolact.
         network: Exported network of yolact; None: the shipped one.
         correction: Systematic errors of the camera.
+        sensor: Errors of the rig's camera.
     """
 
     robot: Robot
@@ -46,11 +48,12 @@ class ArmFiles:
     segmenter: str
     network: Path | None
     correction: CameraCorrection
+    sensor: DepthSensor
 
     def new_detector(self) -> RingDetector:
         """Return a detector that has seen nothing, so that its poses depend on one bag alone."""
         ring = ring_of(self.robot)
-        return RingDetector(ring, make_segmenter(self.segmenter, ring, self.network))
+        return RingDetector(ring, make_segmenter(self.segmenter, ring, self.network), self.sensor)
 
     def new_filter(self) -> BiasFilter | None:
         """Return the controller's estimator before its first sample; None without dynamics."""
@@ -101,6 +104,7 @@ def load_files(
         mounting = unless_lacking('extrinsics', lambda: extrinsics.load(where, loaded))
     dynamics = unless_lacking('dynamics', lambda: load_calibration(where, Dynamics, loaded).values)
     models = {FROM_FILE: make_arm(loaded), CALIBRATED: load_arm(robot, rig)}
+    sensor, _ = sensor_of(where)
     return ArmFiles(
         loaded,
         models,
@@ -110,4 +114,5 @@ def load_files(
         segmenter,
         network,
         correction_of(where, loaded),
+        sensor,
     )

@@ -10,6 +10,7 @@ import numpy as np
 from tqdm import tqdm
 
 from soft_arm_description.command_line import CommandLine, input_file, input_path, plot_file
+from soft_arm_description.depth_sensor import sensor_of
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
 from soft_arm_experiments.vision.bag_evaluation import BagReport, draw_errors, evaluate
@@ -61,7 +62,7 @@ def _evaluate(options: Namespace) -> int:
     robot = load_robot(options.robot)
     ring = ring_of(robot)
     rig = load_rig(options.rig)
-    mounting = extrinsics.load(rig, robot, options.extrinsics)
+    mounting, (sensor, _) = extrinsics.load(rig, robot, options.extrinsics), sensor_of(rig)
     segmenter = make_segmenter(options.segmenter, ring, options.network)
     if options.plot is not None and len(options.bags) > 1:
         raise VisionError('--plot draws one bag: give one, or leave --plot out')
@@ -72,7 +73,7 @@ def _evaluate(options: Namespace) -> int:
             tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,
         ):
             warn_of_cut(bag, 'softarm vision')
-            detector = RingDetector(ring, segmenter)
+            detector = RingDetector(ring, segmenter, sensor)
             report = evaluate(
                 bag, detector, mounting.T_base_camera, bar.update, correction_of(rig, robot)
             )

@@ -11,7 +11,8 @@ from typing import Self
 import numpy as np
 from sensor_msgs.msg import CameraInfo, Image
 
-from soft_arm_description.rig import Devices
+from soft_arm_description.depth_sensor import D435I, sensor_of
+from soft_arm_description.rig import Devices, load_rig
 from soft_arm_description.robot import Ring
 from soft_arm_msgs.srv import PlaceRing
 from soft_arm_node_kit import qos
@@ -52,7 +53,8 @@ class JigSession(Session):
         )
         self._rig_namespace, self._camera = f'/{namespace}', camera
         self._virtual, self._robot = virtual, robot
-        self._detector = RingDetector(ring)
+        sensor = sensor_of(load_rig('virtual'))[0] if virtual else D435I
+        self._detector = RingDetector(ring, None, sensor)
         self._rig: subprocess.Popen | None = None
         self._pair: NewestPair | None = None
         self._info: CameraInfo | None = None

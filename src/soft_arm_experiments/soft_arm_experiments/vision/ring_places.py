@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from soft_arm_description.depth_sensor import sensor_of
+from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import Ring, Robot
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
@@ -123,13 +125,16 @@ def _fit_place(
     ring: Ring,
     segmenter: Segmenter,
 ) -> Place | None:
+    sensor, _ = sensor_of(load_rig('virtual'))
     R = T_base_camera[:3, :3]
     centres: list[np.ndarray] = []
     angles: list[float] = []
     normalised: list[float] = []
     for number, shot in enumerate(shots):
         fit = (
-            RingDetector(ring, segmenter, seed=number).detect(shot.rgb, shot.depth, intrinsics).fit
+            RingDetector(ring, segmenter, sensor, seed=number)
+            .detect(shot.rgb, shot.depth, intrinsics)
+            .fit
         )
         if fit is None:
             if number == 2 and not centres:

@@ -1,5 +1,5 @@
 """From a candidate mask to the pose of the ring.
 
-A frame passes detector.py -> pose_hypothesis.py and verification.py (is it the ring?) -> fit.py,
-which solves wall.py (depth) and outline.py with edge_error.py (contour) together.
+A frame passes detector.py -> hypotheses.py (walls of the ring's radius) -> mask_refinement.py and
+outline.py (its contour) -> fit.py (wall and contour together) -> verification.py (is it the ring?).
 """

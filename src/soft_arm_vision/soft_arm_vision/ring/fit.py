@@ -13,8 +13,8 @@ import numpy as np
 
 from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_description.robot import Ring
-from soft_arm_vision.clouds.cylinder import cross, normal_equations, perpendiculars, tukey
 from soft_arm_vision.clouds.cloud import CELL_PX
+from soft_arm_vision.clouds.cylinder import cross, normal_equations, perpendiculars, tukey
 from soft_arm_vision.errors import FitRefused
 from soft_arm_vision.ring.outline import EDGES_PER_PX, Outline, outline_residual
 from soft_arm_vision.ring.tolerances import TOLERANCES

@@ -6,12 +6,19 @@ import cv2
 import numpy as np
 import pytest
 
-from soft_arm_vision.clouds.cylinder import Cylinders
+from soft_arm_description.depth_sensor import sensor_of
+from soft_arm_description.rig import load_rig
 from soft_arm_vision.ring.arc_prior import expected_axis
 from soft_arm_vision.ring.detector import RingDetector, draw_overlay
 from soft_arm_vision.segmentation.candidate import Candidate
 
 CENTRE, AXIS = np.array([0.02, -0.01, 0.47]), np.array([0.3, 1, 0.2])
+
+SENSOR, _ = sensor_of(load_rig('virtual'))
+
+
+def detector_of(ring, segmenter=None, seed=0):
+    return RingDetector(ring, segmenter, SENSOR, seed)
 
 
 def detect(detector, frame, **changed):
@@ -32,7 +39,7 @@ def study(render_ring, ring):
         centre = np.array([rng.uniform(-0.3, 0.3) * z, rng.uniform(-0.2, 0.2) * z, z])
         bend, lean = np.deg2rad(rng.uniform(-120, 120)), np.deg2rad(rng.normal(0, 20))
         axis = np.array([np.sin(bend) * np.cos(lean), np.cos(bend) * np.cos(lean), np.sin(lean)])
-        detector = RingDetector(ring, seed=seed)
+        detector = detector_of(ring, seed=seed)
         for number in range(2):
             frame = render_ring(
                 centre + number * np.array([4e-3, -3e-3, 2e-3]), axis, seed=2 * seed + number
@@ -62,8 +69,8 @@ def test_axis_is_found(study):
 
 
 def test_covariance_is_honest(study):
-    # Three degrees of freedom: 3 if it were exact; these masks are better than a network's.
-    assert 1.5 < study[:, 2].mean() < 4.0
+    # Three degrees of freedom: 3 if it were exact. The edges here are sharper than a camera's.
+    assert 0.3 < study[:, 2].mean() < 4.0
 
 
 def test_second_frame_starts_from_the_first(study):
@@ -72,8 +79,8 @@ def test_second_frame_starts_from_the_first(study):
 
 def test_metres_and_millimetres_give_the_same(render_ring, ring):
     frame = render_ring(CENTRE, AXIS)
-    first = detect(RingDetector(ring), frame).fit
-    second = detect(RingDetector(ring), frame, depth=(frame.depth / 1000).astype(np.float32)).fit
+    first = detect(detector_of(ring), frame).fit
+    second = detect(detector_of(ring), frame, depth=(frame.depth / 1000).astype(np.float32)).fit
     # Rounding moves a few points to the next voxel.
     np.testing.assert_allclose(first.centre, second.centre, atol=5e-5)
 
@@ -82,14 +89,14 @@ def test_nan_and_holes_are_survived(render_ring, ring):
     frame = render_ring(CENTRE, AXIS)
     depth = (frame.depth / 1000).astype(np.float32)
     depth[np.random.default_rng(0).random(depth.shape) < 0.05] = np.nan
-    fit = detect(RingDetector(ring), frame, depth=depth).fit
+    fit = detect(detector_of(ring), frame, depth=depth).fit
     assert np.linalg.norm(fit.centre - CENTRE) < 1e-3
 
 
 def test_half_hidden_ring_is_right_and_less_sure(render_ring, ring):
     seen, hidden = render_ring(CENTRE, AXIS), render_ring(CENTRE, AXIS, occluder=(330, 420))
     assert hidden.visible.sum() < 0.7 * seen.visible.sum()
-    full, part = detect(RingDetector(ring), seen).fit, detect(RingDetector(ring), hidden).fit
+    full, part = detect(detector_of(ring), seen).fit, detect(detector_of(ring), hidden).fit
     assert np.trace(part.covariance[:3, :3]) > 1.5 * np.trace(full.covariance[:3, :3])
     error = part.centre - CENTRE
     assert error @ np.linalg.solve(part.covariance[:3, :3], error) < 16
@@ -102,7 +109,7 @@ def test_half_hidden_ring_is_right_and_less_sure(render_ring, ring):
         ('covered', 'no ring in view'),
         ('no depth', 'no ring in view'),
         ('wrong size', 'differ in size'),
-        ('flat board', 'best candidate rejected: '),
+        ('flat board', 'best candidate rejected: |no ring in view'),
     ],
 )
 def test_faults_have_a_reason_and_no_pose(render_ring, ring, fault, reason):
@@ -119,19 +126,15 @@ def test_faults_have_a_reason_and_no_pose(render_ring, ring, fault, reason):
         colour[200:230, 260:370], depth[200:230, 260:370] = (255, 115, 13), 470
         changed = {'colour': colour, 'depth': depth}
 
-    detection = detect(RingDetector(ring), frame, **changed)
+    detection = detect(detector_of(ring), frame, **changed)
     assert detection.fit is None
     assert re.search(reason, detection.reason), detection.reason
 
 
 def test_reason_says_what_is_wrong_with_the_best_candidate(render_ring, ring):
     frame = render_ring(CENTRE, AXIS, ring=ring.model_copy(update={'height_m': 0.06}), arm=False)
-    reason = detect(RingDetector(ring), frame).reason
-    assert re.match(
-        r"best candidate rejected: wall \d+\.\d mm high, the ring's is 24\.0 mm\. Check the "
-        r"ring's colour",
-        reason,
-    ), reason
+    reason = detect(detector_of(ring), frame).reason
+    assert re.match(r'best candidate rejected: \d+ % of what a ring would show is there', reason)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +147,7 @@ def test_reason_says_what_is_wrong_with_the_best_candidate(render_ring, ring):
     ],
 )
 def test_images_of_another_kind_are_named(render_ring, ring, part, kind, reason):
-    frame, detector = render_ring(CENTRE, AXIS), RingDetector(ring)
+    frame, detector = render_ring(CENTRE, AXIS), detector_of(ring)
     detection = detect(detector, frame, **{part: getattr(frame, part).astype(kind)})
     assert detection.fit is None and reason in detection.reason
     assert detect(detector, frame).fit is not None
@@ -153,12 +156,12 @@ def test_images_of_another_kind_are_named(render_ring, ring, part, kind, reason)
 def test_images_without_pixels_are_named(render_ring, ring):
     nothing = {'colour': np.zeros((0, 0, 3), np.uint8), 'depth': np.zeros((0, 0), np.uint16)}
     assert (
-        'differ in size' in detect(RingDetector(ring), render_ring(CENTRE, AXIS), **nothing).reason
+        'differ in size' in detect(detector_of(ring), render_ring(CENTRE, AXIS), **nothing).reason
     )
 
 
 def test_recovers_after_a_loss(render_ring, ring):
-    detector = RingDetector(ring)
+    detector = detector_of(ring)
     assert detect(detector, render_ring(CENTRE, AXIS)).fit is not None
     assert detect(detector, render_ring(CENTRE, AXIS, ring_present=False)).fit is None
     elsewhere = render_ring(CENTRE + [-0.12, 0.06, 0.05], [1, 0.3, -0.2], seed=5)
@@ -169,7 +172,7 @@ def test_recovers_after_a_loss(render_ring, ring):
 
 @pytest.mark.parametrize('sign', [1, -1])
 def test_sign_follows_the_hint_and_then_the_previous_pose(render_ring, ring, sign):
-    frame, detector = render_ring(CENTRE, AXIS), RingDetector(ring)
+    frame, detector = render_ring(CENTRE, AXIS), detector_of(ring)
     first = detector.detect(
         frame.colour, frame.depth, frame.intrinsics, lambda _: sign * frame.axis
     ).fit
@@ -197,7 +200,7 @@ def test_arc_tells_the_ends_apart(bend_deg):
 
 def test_overlay_marks_the_ring(render_ring, ring):
     frame = render_ring(CENTRE, AXIS)
-    detection = detect(RingDetector(ring), frame)
+    detection = detect(detector_of(ring), frame)
     changed = np.any(
         draw_overlay(frame.colour, detection, ring, frame.intrinsics) != frame.colour, axis=2
     )
@@ -209,7 +212,7 @@ def test_overlay_marks_the_ring(render_ring, ring):
 def test_overlay_lies_where_the_lens_shows_the_ring(render_ring, ring):
     lens = replace(render_ring(CENTRE, AXIS).intrinsics, distortion=(-0.11, 0.0, 0.0, 0.0, 0.0))
     frame = render_ring([0.17, 0.11, 0.45], AXIS, intrinsics=lens, arm=False)
-    detection = detect(RingDetector(ring), frame)
+    detection = detect(detector_of(ring), frame)
     picture = draw_overlay(frame.colour, detection, ring, lens)
     rims = np.argwhere(picture[..., 2].astype(int) > picture[..., 0] + 60)[:, ::-1]
     borders = np.argwhere(
@@ -218,19 +221,6 @@ def test_overlay_lies_where_the_lens_shows_the_ring(render_ring, ring):
     assert len(rims) > 20
     outermost = [rims[:, 0].max(), rims[:, 1].max()], [borders[:, 0].max(), borders[:, 1].max()]
     np.testing.assert_allclose(*outermost, atol=3)
-
-
-class Told:
-    """A segmenter that gives one find, and says where depth shows the ring."""
-
-    def __init__(self, ring, candidate, centre, axis):
-        cylinder = Cylinders(
-            np.asarray(centre)[None], np.asarray(axis)[None], np.array([ring.radius_m])
-        )
-        self._instance = replace(candidate, cylinder=cylinder)
-
-    def segment(self, colour, depth_m, intrinsics, last=None):
-        return [self._instance]
 
 
 @pytest.mark.parametrize('mask_bias_px', [-1, 0, 1])
@@ -243,58 +233,33 @@ def test_mask_too_fat_or_too_thin_all_round_does_not_move_the_ring(
     mask = (
         mask if mask_bias_px == 0 else (cv2.dilate if mask_bias_px > 0 else cv2.erode)(mask, square)
     )
-    told = Told(
-        ring,
-        Candidate(mask > 0, 0, 0, 1.0),
-        frame.centre + [0.001, 0.0, -0.002],
-        frame.axis + [0.03, 0.0, 0.03],
-    )
-    found = detect(RingDetector(ring, told), frame)
+    told = SimpleNamespace(segment=lambda *_: [Candidate(mask > 0, 0, 0, 1.0)])
+    found = detect(detector_of(ring, told), frame)
     assert found.fit is not None, found.reason
     assert np.linalg.norm(found.fit.centre - frame.centre) < 0.8e-3
 
 
-@pytest.mark.parametrize(
-    ('verification_score', 'hidden', 'counts'),
-    [(-1.9, False, True), (-1.9, True, False), (2.0, True, True)],
-)
-def test_doubtful_find_counts_with_a_pose_only(
-    render_ring, ring, verification_score, hidden, counts
-):
-    frame = render_ring(CENTRE, AXIS, occluder=(300, 420) if hidden else None)
-    mask = frame.visible & (np.arange(640) < 310) if hidden else frame.visible
-    told = Told(
-        ring,
-        Candidate(mask, 0, 0, 1.0, verification_score=verification_score),
-        frame.centre,
-        frame.axis,
-    )
-    found = detect(RingDetector(ring, told), frame)
-    assert (found.fit is None) == hidden and (found.candidate is not None) == counts
-    assert counts or found.reason == 'no ring in view'
-
-
-def test_ring_after_a_doubtful_find_without_a_pose_is_found(render_ring, ring):
+def test_refused_candidate_never_hides_the_next(render_ring, ring):
     frame = render_ring(CENTRE, AXIS)
-    sliver = Candidate(frame.visible & (np.arange(640) < 292), 0, 0, 0.9, verification_score=-1.9)
-    whole = Candidate(frame.visible, 0, 0, 0.5)
-    found = detect(RingDetector(ring, SimpleNamespace(segment=lambda *_: [sliver, whole])), frame)
-    assert found.candidate is whole and np.linalg.norm(found.fit.centre - frame.centre) < 1e-3
+    colour, depth = frame.colour.copy(), frame.depth.copy()
+    board = np.zeros(depth.shape, bool)
+    board[20:110, 20:180] = True
+    colour[board], depth[board] = (255, 115, 13), 470
+    told = [Candidate(board, 0, 0, 0.9), Candidate(frame.visible, 0, 0, 0.1)]
+    found = detect(
+        detector_of(ring, SimpleNamespace(segment=lambda *_: told)),
+        frame,
+        colour=colour,
+        depth=depth,
+    )
+    assert found.fit is not None and np.linalg.norm(found.fit.centre - frame.centre) < 1e-3
 
 
-def test_pose_far_from_where_depth_alone_shows_the_ring_is_refused(render_ring, ring):
+def test_unknown_offset_of_depth_enters_the_covariance(render_ring, ring):
     frame = render_ring(CENTRE, AXIS)
-    found = detect(RingDetector(ring), frame)
-    near = detect(
-        RingDetector(ring, Told(ring, found.candidate, frame.centre + [0, 0, 0.002], frame.axis)),
-        frame,
+    vague = SENSOR.model_copy(update={'bias_sd_m': 2e-3})
+    sure, unsure = (
+        detect(RingDetector(ring, None, sensor), frame).fit.covariance[2, 2]
+        for sensor in (SENSOR, vague)
     )
-    assert near.fit is not None and np.linalg.norm(near.fit.centre - frame.centre) < 1e-3
-    far = detect(
-        RingDetector(ring, Told(ring, found.candidate, frame.centre + [0, 0, 0.008], frame.axis)),
-        frame,
-    )
-    assert (
-        far.fit is None
-        and 'mm from where depth alone shows the ring, 5.0 mm are allowed' in far.reason
-    )
+    assert unsure > 2 * sure and unsure < (2.2e-3) ** 2

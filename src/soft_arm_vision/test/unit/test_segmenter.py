@@ -4,6 +4,7 @@ import pytest
 from soft_arm_description.robot import load_robot
 from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.errors import VisionError
+from soft_arm_vision.ring.detector import RingDetector
 from soft_arm_vision.segmentation.colour_segmenter import ColourSegmenter
 from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
 from soft_arm_vision.segmentation.yolact.exported import SHIPPED
@@ -37,10 +38,11 @@ def test_no_ring_and_things_of_its_colour(render_ring, ring):
     depth_m = depth_in_metres(frame.depth)
     segmenter = ColourSegmenter(ring)
     assert list(segmenter.segment(frame.colour, depth_m, frame.intrinsics)) == []
-    for size in (4, 400):  # a speck, and a board that is too large at its depth
+    for size, candidates in ((4, 0), (400, 1)):  # a speck, and a board, which depth must refuse
         colour = frame.colour.copy()
         colour[40 : 40 + size, 40 : 40 + size] = (255, 115, 13)
-        assert list(segmenter.segment(colour, depth_m, frame.intrinsics)) == []
+        assert len(list(segmenter.segment(colour, depth_m, frame.intrinsics))) >= candidates
+        assert RingDetector(ring, segmenter).detect(colour, depth_m, frame.intrinsics).fit is None
 
 
 def test_ring_of_another_colour_is_not_one(render_ring, ring):

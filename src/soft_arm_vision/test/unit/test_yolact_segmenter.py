@@ -91,13 +91,6 @@ def test_network_that_finds_no_rings_is_refused(ring):
         YolactSegmenter(ring, network)
 
 
-def test_network_without_odds_is_refused(ring):
-    network = ExportedYolact()
-    del network.metadata['verifier']
-    with pytest.raises(VisionError, match='no odds'):
-        YolactSegmenter(ring, network)
-
-
 @pytest.fixture
 def looks(segmenter, monkeypatch):
     """Return the windows that the network looks at, as they come."""
