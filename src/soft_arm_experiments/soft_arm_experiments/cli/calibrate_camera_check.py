@@ -88,7 +88,7 @@ def _check(options: Namespace) -> int:
     ring, (sensor, caution) = ring_of(robot), sensor_of(rig)
     if caution is not None:
         print(f'softarm calibrate camera-check: {caution}', file=sys.stderr)
-    detector = RingDetector(ring, make_segmenter(options.segmenter, ring, options.network))
+    detector = RingDetector(ring, make_segmenter(options.segmenter, ring, options.network), sensor)
     with _frames(options, rig) as (frames, devices):
         shown = tqdm(frames, file=sys.stderr, desc='ring', unit=' frames')
         views = list(ring_views(shown, detector))

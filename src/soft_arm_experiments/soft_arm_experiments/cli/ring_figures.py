@@ -9,6 +9,7 @@ from time import perf_counter
 import numpy as np
 from tqdm import tqdm
 
+from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_description.robot import Ring
 from soft_arm_experiments.vision.accuracy import (
     MATCHING_IOU,
@@ -70,7 +71,7 @@ def masks_and_poses(options: Namespace, ring: Ring) -> dict:
                 disable=quiet,
             )
         )
-        for sample, detection, latency_s in _timed(bar, ring, segmenter, intrinsics, scale):
+        for sample, detection, latency_s in _timed(bar, ring, segmenter, sensor, intrinsics, scale):
             assert sample.depth is not None and sample.visible_share is not None  # synthetic
             latencies_s.append(latency_s)
             alone = None if network is None else _best_detection(network, sample)
@@ -120,6 +121,7 @@ def _timed(
     samples: Iterator[Sample],
     ring: Ring,
     segmenter: Segmenter,
+    sensor: DepthSensor,
     intrinsics: Intrinsics,
     scale: float,
 ) -> Iterator[tuple[Sample, Detection, float]]:
@@ -132,7 +134,7 @@ def _timed(
         for sample in block:
             assert sample.depth is not None  # synthetic
             depth_m = depth_in_metres(sample.depth) / np.float32(1 + scale)
-            detector, begin = RingDetector(ring, segmenter), perf_counter()
+            detector, begin = RingDetector(ring, segmenter, sensor), perf_counter()
             detection = detector.detect(sample.rgb, depth_m, intrinsics)
             answers.append((sample, detection, perf_counter() - begin))
         yield from answers

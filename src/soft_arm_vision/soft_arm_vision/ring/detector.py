@@ -207,9 +207,11 @@ class RingDetector:
         """Return the ring near a start, with the mask drawn anew about it; None without one."""
         near_m, far_m = frame.sensor.range_m
         for number in range(MAX_DRAWN):
-            drawn = self._drawn(centre, axis, candidate, frame)
-            points = None if drawn is None else _points(drawn, frame)
-            if drawn is None or points is None or len(points) < TOLERANCES.min_points:
+            about = self._drawn(centre, axis, candidate, frame)
+            if about is None:
+                return None
+            drawn, points = about, _points(about, frame)
+            if len(points) < TOLERANCES.min_points:
                 return None
             outline = outline_of(drawn, frame.depth_m, frame.intrinsics)
             problem = RingProblem(points, outline, self._ring, frame.sensor)

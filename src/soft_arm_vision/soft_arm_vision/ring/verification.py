@@ -64,7 +64,8 @@ def cut_share(drawn: Candidate, candidate: Candidate, depth_m: np.ndarray) -> fl
     rows, columns = drawn.widened(far_px, depth_m.shape)
     mask = drawn.mask_in(rows, columns).astype(np.uint8)
     patch_m = depth_m[rows, columns]
-    beside = cv2.dilate(mask, _disc(far_px)) & ~cv2.dilate(mask, _disc(near_px)) > 0
+    near, far = (cv2.dilate(mask, _disc(px)) > 0 for px in (near_px, far_px))
+    beside = far & ~near
     known = ((mask > 0) & (patch_m > 0)).astype(np.float32)
     size = (4 * far_px + 1,) * 2
     ring_m = cv2.blur(patch_m * known, size) / np.maximum(cv2.blur(known, size), 1e-6)
