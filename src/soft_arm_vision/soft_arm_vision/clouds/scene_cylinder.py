@@ -46,7 +46,6 @@ SYSTEMATIC_SPACINGS = 0.5  # a camera displaces edges and slopes by this fractio
 OUT_OF_ROUND = 0.01  # of the radius: cone, barrel, oval and bend of a body that is called round
 MAX_AXIS_STD_RAD = 0.2
 MAX_RADIUS_STD = 0.035  # of the radius
-RADIUS_SIGMAS = 4.0  # a given radius may differ from that of the wall by these
 
 
 @dataclass(frozen=True)
