@@ -149,7 +149,7 @@ def _do(options: Namespace, plan: 'Plan', table: 'Table', waiting: list[int]) ->
 
     workers = options.workers or len(os.sched_getaffinity(0))
     n_runs = len(plan.values)
-    run_s = 0.0
+    run_s, first = 0.0, True
     with (
         tqdm(total=n_runs, initial=n_runs - len(waiting), unit='run', file=sys.stderr) as bar,
         connected(workers, options.scheduler) as client,
@@ -158,8 +158,11 @@ def _do(options: Namespace, plan: 'Plan', table: 'Table', waiting: list[int]) ->
         start_s = time.monotonic()
 
         def store(rows: list) -> None:
-            nonlocal run_s
+            nonlocal run_s, first
             table.add(rows)
+            if first and (results := next((row.results for row in rows if row.results), None)):
+                _warn_of_values(options, results)
+                first = False
             run_s += sum(row.run_s for row in rows if row.run_s == row.run_s)
             bar.update(len(rows))
 
@@ -177,6 +180,13 @@ def _check_plot(plan: 'Plan', *axes: str) -> None:
     for key in axes:
         if key not in plan.places:
             raise StudyError(f'--plot: {key!r} is not varied; there are: {", ".join(plan.places)}')
+
+
+def _warn_of_values(options: Namespace, results: dict[str, float]) -> None:
+    for _, _, value in options.plot:
+        if value not in results:
+            has = ', '.join(results)
+            tqdm.write(f'--plot: the first run has no {value!r}; it has: {has}', file=sys.stderr)
 
 
 def _plots(options: Namespace, plan: 'Plan', rows: Any, folder: Path) -> list[str]:

@@ -68,6 +68,17 @@ def rows_of(folder: Path) -> list[dict]:
     return parquet.read_table(folder / 'runs.parquet').to_pylist()
 
 
+def test_a_result_to_plot_that_no_run_has_is_named_after_the_first_run(study, tmp_path):
+    file = study(
+        'divide', {'a': 1, 'b': 1}, {'grid': {'parameters.a': [1, 2], 'parameters.b': [1]}}
+    )
+    done = softarm_study(
+        file, '--plot', 'parameters.a', 'parameters.b', 'rato', cwd=tmp_path, code=2
+    )
+    assert "the first run has no 'rato'; it has: ratio" in done.stderr
+    assert len(rows_of(tmp_path / 'out' / 'divide')) == 2
+
+
 def test_failures_and_dead_workers_are_rows_and_the_rest_is_drawn(study, tmp_path):
     grid = {'parameters.a': [0, 1, 2, 3], 'parameters.b': [0, 1, 2, 4]}
     file = study('divide', {'a': 0, 'b': 0}, {'grid': grid})
