@@ -25,6 +25,7 @@ from soft_arm_vision.ring.outline import outline_of, rim_points
 from soft_arm_vision.ring.ray_cylinder import ring_depths
 from soft_arm_vision.ring.tolerances import TOLERANCES
 from soft_arm_vision.ring.verification import (
+    Evidence,
     agreement_m,
     clipped,
     cut_share,
@@ -206,6 +207,8 @@ class RingDetector:
     ) -> _Hypothesis | None:
         """Return the ring near a start, with the mask drawn anew about it; None without one."""
         near_m, far_m = frame.sensor.range_m
+        if not self._evidence(centre, axis, frame).may_be_near:
+            return None
         for number in range(MAX_DRAWN):
             about = self._drawn(centre, axis, candidate, frame)
             if about is None:
@@ -221,6 +224,9 @@ class RingDetector:
                 return None
             if not near_m / 2 < fit.centre[2] < far_m:
                 return None
+            evidence = self._evidence(fit.centre, fit.axis, frame)
+            if evidence.score(fit.inlier_share, fit.edge_share, 0.0) < TOLERANCES.min_score / 2:
+                return None
             turned = np.linalg.norm(np.cross(axis, fit.axis))
             moved_m = np.linalg.norm(fit.centre - centre) + self._ring.radius_m * turned
             centre, axis = fit.centre, fit.axis
@@ -228,12 +234,13 @@ class RingDetector:
                 break
         fit = problem.resolve_two_fold_ambiguity(fit)
         cut = cut_share(drawn, candidate, frame.depth_m)
-        evidence = evidence_of(
-            fit.centre, fit.axis, frame.depth_m, frame.intrinsics, self._ring, frame.sensor
-        )
+        evidence = self._evidence(fit.centre, fit.axis, frame)
         return _Hypothesis(
             fit, drawn, evidence.score(fit.inlier_share, fit.edge_share, cut), tracked
         )
+
+    def _evidence(self, centre: np.ndarray, axis: np.ndarray, frame: _Frame) -> Evidence:
+        return evidence_of(centre, axis, frame.depth_m, frame.intrinsics, self._ring, frame.sensor)
 
     def _drawn(
         self, centre: np.ndarray, axis: np.ndarray, candidate: Candidate, frame: _Frame

@@ -30,6 +30,14 @@ class Evidence:
     visible_fraction: float
     beyond: float
 
+    @property
+    def may_be_near(self) -> bool:
+        """Return whether a pose may be a start for a fit: a ring may be near."""
+        return (
+            self.free_space_violation < TOLERANCES.max_start_violation
+            and self.visible_fraction > TOLERANCES.min_visible / 2
+        )
+
     def score(self, inlier_share: float, edge_share: float, cut: float) -> float:
         """Return the verification score: the share of what a ring would show that is there.
 
