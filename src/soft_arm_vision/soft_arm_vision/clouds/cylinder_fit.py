@@ -147,6 +147,7 @@ def ransac_cylinder(
     rng: np.random.Generator,
     viewpoint: tuple[float, float, float] | None = (0.0, 0.0, 0.0),
     radius_limits_m: tuple[float, float] = (0.0, 1.0),
+    seeds: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> tuple[Cylinders, float] | None:
     """Find one cylinder in a cloud.
 
@@ -157,6 +158,7 @@ def ransac_cylinder(
         rng: Random numbers.
         viewpoint: Camera position [m], on whose side the wall is seen. None: seen from anywhere.
         radius_limits_m: Accepted radii when the radius is free.
+        seeds: Some of the points and their normals, as of `seed_normals`; None: they are chosen.
 
     Returns:
         The cylinder (K = 1) and its share of inliers, or None if no pair of points makes one.
@@ -164,14 +166,16 @@ def ransac_cylinder(
     if len(points) < 10:
         return None
     view = None if viewpoint is None else np.asarray(viewpoint, float)
-    seeds, normals = seed_normals(points, rng, points.mean(axis=0) if view is None else view)
+    if seeds is None:
+        seeds = seed_normals(points, rng, points.mean(axis=0) if view is None else view)
+    places, normals = seeds
     if view is None:
         normals = -normals  # outward from the middle of the cloud
     scored = points[rng.permutation(len(points))[:SCORED]]
     limits = (0.0, np.inf) if radius_m is not None else radius_limits_m
     best, costs, drawn, needed = None, np.empty(0), 0, MIN_HYPOTHESES
     while drawn < needed:
-        block = hypothesise(seeds, normals, BLOCK, rng, radius_m, limits, threshold_m)
+        block = hypothesise(places, normals, BLOCK, rng, radius_m, limits, threshold_m)
         drawn += BLOCK
         if len(block.radius):
             cost, share = msac_cost(scored, block, threshold_m, view)

@@ -6,7 +6,7 @@ import numpy as np
 
 from soft_arm_description.robot import Ring
 from soft_arm_vision.clouds.cylinder import surface_frame
-from soft_arm_vision.clouds.cylinder_fit import ransac_cylinder
+from soft_arm_vision.clouds.cylinder_fit import ransac_cylinder, seed_normals
 from soft_arm_vision.ring.tolerances import TOLERANCES
 
 MAX_POINTS = 1500  # that a wall is sought in
@@ -32,11 +32,13 @@ def start_poses(
         if len(left) < TOLERANCES.min_points:
             return
         rest = None
-        for radius_m, viewpoint in (
-            (ring.radius_m, np.zeros(3)),
-            (ring.radius_m - ring.thickness_m, 2 * np.median(left, axis=0)),
+        places, normals = seed_normals(left, rng, np.zeros(3))
+        for radius_m, viewpoint, side in (
+            (ring.radius_m, np.zeros(3), 1),
+            (ring.radius_m - ring.thickness_m, 2 * np.median(left, axis=0), -1),
         ):
-            found = _wall(left, radius_m, viewpoint, ring, tolerance_m, rng)
+            seeds = places, side * normals
+            found = _wall(left, seeds, radius_m, viewpoint, ring, tolerance_m, rng)
             if found is not None:
                 centre, axis, on_wall = found
                 yield centre, axis
@@ -48,6 +50,7 @@ def start_poses(
 
 def _wall(
     points: np.ndarray,
+    seeds: tuple[np.ndarray, np.ndarray],
     radius_m: float,
     viewpoint: np.ndarray,
     ring: Ring,
@@ -64,6 +67,7 @@ def _wall(
         threshold_m=tolerance_m,
         rng=rng,
         viewpoint=(viewpoint[0], viewpoint[1], viewpoint[2]),
+        seeds=seeds,
     )
     if found is None:
         return None

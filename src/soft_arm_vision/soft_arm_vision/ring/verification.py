@@ -32,11 +32,17 @@ class Evidence:
 
     @property
     def may_be_near(self) -> bool:
-        """Return whether a pose may be a start for a fit: a ring may be near."""
+        """Return whether a ring may be near a pose that has not been fitted yet."""
         return (
             self.free_space_violation < TOLERANCES.max_start_violation
-            and self.visible_fraction > TOLERANCES.min_visible / 2
+            and self._shown > TOLERANCES.min_score
         )
+
+    @property
+    def _shown(self) -> float:
+        """Share of what depth would show of a ring that is there."""
+        seen = min(1.0, self.visible_fraction / TOLERANCES.whole_share)
+        return seen * (1 - self.free_space_violation) * (1 - self.beyond)
 
     def score(self, inlier_share: float, edge_share: float, cut: float) -> float:
         """Return the verification score: the share of what a ring would show that is there.
@@ -53,9 +59,7 @@ class Evidence:
             or self.visible_fraction < TOLERANCES.min_visible
         ):
             return 0.0
-        seen = min(1.0, self.visible_fraction / TOLERANCES.whole_share)
-        of_ring = inlier_share * edge_share * max(0.0, 1 - 2 * cut)
-        return of_ring * seen * (1 - self.free_space_violation) * (1 - self.beyond)
+        return self._shown * inlier_share * edge_share * max(0.0, 1 - 2 * cut)
 
 
 def cut_share(drawn: Candidate, candidate: Candidate, depth_m: np.ndarray) -> float:

@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 
 from soft_arm_description.robot import Ring
-from soft_arm_vision.clouds.cloud import solid_pixels
+from soft_arm_vision.clouds.cloud import BORDER_PX, solid_pixels
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.segmentation.candidate import TRACKING_MARGIN_PX, Candidate
 from soft_arm_vision.segmentation.colour_mask import colour_mask
@@ -38,7 +38,7 @@ class ColourSegmenter:
         """See `Segmenter.segment`."""
         height, width = depth_m.shape
         windows = [(slice(0, height), slice(0, width))]
-        tried: set[tuple] = set()
+        tried: list[Candidate] = []
         if last is not None:
             windows.insert(0, last.widened(TRACKING_MARGIN_PX, depth_m.shape))
         for window in windows:
@@ -47,10 +47,11 @@ class ColourSegmenter:
                 for piece in _largest(
                     solid_pixels(mask, depth_m[window]) if parted else mask, window
                 ):
-                    place = parted, piece.row, piece.column, piece.mask.shape
-                    if place in tried or _cut(piece, window, depth_m.shape):
+                    if _cut(piece, window, depth_m.shape) or any(
+                        _alike(piece, other) for other in tried
+                    ):
                         continue
-                    tried.add(place)
+                    tried.append(piece)
                     yield piece
 
     def _coloured(self, colour: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
@@ -73,6 +74,12 @@ def _largest(mask: np.ndarray, window: tuple[slice, slice]) -> Iterator[Candidat
             int(window[1].start + x),
             NO_OPINION,
         )
+
+
+def _alike(one: Candidate, other: Candidate) -> bool:
+    """Return whether two candidates fill the same window, but for the border of a part."""
+    edges = [[edge for s in c.window for edge in (s.start, s.stop)] for c in (one, other)]
+    return bool(np.abs(np.subtract(*edges)).max() <= BORDER_PX + 1)
 
 
 def _cut(candidate: Candidate, window: tuple[slice, slice], shape: tuple[int, int]) -> bool:
