@@ -207,7 +207,7 @@ class RingDetector:
     ) -> _Hypothesis | None:
         """Return the ring near a start, with the mask drawn anew about it; None without one."""
         near_m, far_m = frame.sensor.range_m
-        if not self._evidence(centre, axis, frame).may_be_near:
+        if not tracked and not self._evidence(centre, axis, frame).may_be_near:
             return None
         for number in range(MAX_DRAWN):
             about = self._drawn(centre, axis, candidate, frame)
@@ -225,14 +225,17 @@ class RingDetector:
             if not near_m / 2 < fit.centre[2] < far_m:
                 return None
             evidence = self._evidence(fit.centre, fit.axis, frame)
-            if evidence.score(fit.inlier_share, fit.edge_share, 0.0) < TOLERANCES.min_score / 2:
+            score = evidence.score(fit.inlier_share, fit.edge_share, 0.0)
+            if score < TOLERANCES.min_score / 2:
                 return None
             turned = np.linalg.norm(np.cross(axis, fit.axis))
             moved_m = np.linalg.norm(fit.centre - centre) + self._ring.radius_m * turned
             centre, axis = fit.centre, fit.axis
-            if number > 0 and moved_m < TOLERANCES.settled_m:
+            settled = moved_m < TOLERANCES.settled_m or score < TOLERANCES.min_score
+            if number > 0 and settled:
                 break
-        fit = problem.resolve_two_fold_ambiguity(fit)
+        if score >= TOLERANCES.min_score:
+            fit = problem.resolve_two_fold_ambiguity(fit)
         cut = cut_share(drawn, candidate, frame.depth_m)
         evidence = self._evidence(fit.centre, fit.axis, frame)
         return _Hypothesis(
