@@ -44,15 +44,6 @@ class Outline:
     arm_adjacent: np.ndarray
     pixel: float
 
-    def thinned(self, points: int) -> 'Outline':
-        """Return an outline of about so many of the points, evenly spread."""
-        step = max(1, len(self.rays) // points)
-        return Outline(
-            np.ascontiguousarray(self.rays[::step]),
-            np.ascontiguousarray(self.arm_adjacent[::step]),
-            self.pixel,
-        )
-
 
 @dataclass(frozen=True)
 class OutlineResidual:

@@ -78,8 +78,8 @@ def _largest(mask: np.ndarray, window: tuple[slice, slice]) -> Iterator[Candidat
 
 def _alike(one: Candidate, other: Candidate) -> bool:
     """Return whether two candidates fill the same window, but for the border of a part."""
-    edges = [[edge for s in c.window for edge in (s.start, s.stop)] for c in (one, other)]
-    return bool(np.abs(np.subtract(*edges)).max() <= BORDER_PX + 1)
+    sides = zip(one.window, other.window, strict=True)
+    return all(max(abs(a.start - b.start), abs(a.stop - b.stop)) <= BORDER_PX + 1 for a, b in sides)
 
 
 def _cut(candidate: Candidate, window: tuple[slice, slice], shape: tuple[int, int]) -> bool:
