@@ -91,7 +91,8 @@ def find_cylinder(
 
     Args:
         points: Shape (n, 3) [m].
-        radius_m: Known radius, or None to estimate it.
+        radius_m: Known radius, or None to estimate it. It is believed: whether the wall has another
+            one is not checked.
         height_m: Known height: walls that are much higher or lower are refused.
         viewpoint: Camera position [m]: it tells the outside of a hollow body from its inside. None:
             the origin.
@@ -99,8 +100,8 @@ def find_cylinder(
 
     Raises:
         VisionError: If there is none, if what there is does not determine it, if little of a pipe
-            is seen from inside, if the radius is outside `RADIUS_LIMITS_M` or not that of the
-            wall, or if the cloud is not in metres.
+            is seen from inside, if the radius is outside `RADIUS_LIMITS_M`, or if the cloud is not
+            in metres.
     """
     if radius_m is not None and not RADIUS_LIMITS_M[0] <= radius_m <= RADIUS_LIMITS_M[1]:
         raise VisionError(
