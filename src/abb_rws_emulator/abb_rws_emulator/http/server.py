@@ -206,8 +206,10 @@ class Emulator:
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         self.requests += 1
-        connection = None if request.transport is None else request.transport.get_protocol()
-        if not isinstance(connection, Connection):  # it is gone already
+        transport = request.transport
+        connection = None if transport is None else transport.get_protocol()
+        gone = transport is None or transport.is_closing()
+        if gone or not isinstance(connection, Connection):  # it would open a session for nobody
             return web.Response(status=503)
         try:
             return await self.faults.apply(request, lambda: self._guarded(request, connection))

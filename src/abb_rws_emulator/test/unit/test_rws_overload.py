@@ -226,3 +226,21 @@ def test_an_answer_to_a_challenge_is_good_once():
         assert 'stale=FALSE' in (await get(wrong))[1]
 
     serve(work, keep_cookies=False)
+
+
+def test_a_request_that_a_restart_cuts_off_opens_no_session():
+    async def work(emulator, ask):
+        basic = ask.http.headers['Authorization']
+        for turns in range(12):  # of the event loop, so that the restart meets every stage
+            _, writer = await asyncio.open_connection('127.0.0.1', emulator.port)
+            writer.write(
+                f'GET /rw/system HTTP/1.1\r\nHost: a\r\nAuthorization: {basic}\r\n\r\n'.encode()
+            )
+            for _ in range(turns):
+                await asyncio.sleep(0.0)
+            await emulator.restart(0.0, 0.0)
+            await asyncio.sleep(0.01)
+            assert not emulator.sessions.table, turns
+            writer.close()
+
+    serve(work, generation=2)
