@@ -4,10 +4,13 @@ Every goal is accepted and ends exactly once. One goal at a time is active, and 
 goal wins: when it starts, the active goal and all older goals that still wait end ABORTED with the
 code REPLACED. An invalid goal ends ABORTED with the reason and changes nothing else. A goal that
 its client cancels ends CANCELED, also while it still waits.
+
+The coroutine of a goal goes on at each tick of the control loop: rclpy itself would call a waiting
+coroutine over and over and take a core with it. Until a goal ends its state is therefore ACCEPTED.
 """
 
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -55,6 +58,7 @@ class Job:
         self.action = action
         self._now_s = now_s
         self.ended: Future = Future()  # resolves to the status that the goal ends with
+        self.course: Coroutine  # returns that status
         self.replaced = False
         self._waiting: tuple[Callable[[], bool], float, Future] | None = None
 
@@ -111,8 +115,9 @@ class GoalRunner:
                 node,
                 action.kind,
                 action.name,
-                partial(self._run, action),  # rclpy awaits no lambda
+                _no_goal_ends_here,
                 goal_callback=lambda _: GoalResponse.ACCEPT,
+                handle_accepted_callback=partial(self._accept, action),
                 cancel_callback=lambda _: CancelResponse.ACCEPT,
             )
             for action in actions
@@ -128,6 +133,7 @@ class GoalRunner:
         self._status = status
         for job in tuple(self._starting):
             job.poll(now_s)
+            self._go_on(job)
         job = self._running
         if job is None:
             return
@@ -139,16 +145,24 @@ class GoalRunner:
         elif self._ticks % FEEDBACK_TICKS == 0:
             job.handle.publish_feedback(job.action.feedback(status))
 
-    async def _run(self, action: Action, handle):
+    def _accept(self, action: Action, handle) -> None:
         job = Job(next(self._numbers), handle, action, self._now_s)
-        status = await self._start(job) or await job.ended
-        if status.outcome is Outcome.REACHED:
-            handle.succeed()
-        elif status.outcome is Outcome.CANCELLED:
-            handle.canceled()
-        else:
-            handle.abort()
-        return action.result(status)
+        job.course = self._run(job)
+        self._go_on(job)
+
+    async def _run(self, job: Job):
+        return await self._start(job) or await job.ended
+
+    def _go_on(self, job: Job) -> None:
+        """Continue the coroutine of a goal; when it returns, send the result."""
+        try:
+            job.course.send(None)
+            return
+        except StopIteration as returned:
+            end = partial(_end_with, job.action, returned.value)
+        except Exception as error:
+            end = partial(_raise, error)
+        job.handle.execute(end)
 
     async def _start(self, job: Job):
         """Start a goal; return its last status if it does not start, else None."""
@@ -173,6 +187,27 @@ class GoalRunner:
     def _end(self, status) -> None:
         job, self._running = self._running, None
         job.ended.set_result(status)
+        self._go_on(job)
 
     def _now_s(self) -> float:
         return self._node.get_clock().now().nanoseconds * 1e-9
+
+
+def _end_with(action: Action, status, handle):
+    """Set the final state of a goal, and return its result."""
+    if status.outcome is Outcome.REACHED:
+        handle.succeed()
+    elif status.outcome is Outcome.CANCELLED:
+        handle.canceled()
+    else:
+        handle.abort()
+    return action.result(status)
+
+
+def _raise(error: Exception, _handle):
+    """Let rclpy log an error of a goal and abort it."""
+    raise error
+
+
+def _no_goal_ends_here(_handle):
+    raise AssertionError('every goal ends with a callback of its own')
