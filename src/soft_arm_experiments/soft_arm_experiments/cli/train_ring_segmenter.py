@@ -22,6 +22,7 @@ from soft_arm_vision.errors import VisionError
 from soft_arm_vision.segmentation.colour_mask import is_coloured
 from soft_arm_vision.segmentation.segmenter import ring_of
 from soft_arm_vision.segmentation.yolact_segmenter import RING_CLASS
+from softarm_cli.errors import BagError
 
 SYNTHETIC_FRAMES = 16_000
 PROCESSES = 2  # that train together
@@ -48,6 +49,14 @@ def main(argv: list[str]) -> int:
         type=input_path,
         action='append',
         help='COCO instance file or folder, may be repeated (default: render synthetic rings)',
+    )
+    parser.add_argument(
+        '--bag',
+        type=input_path,
+        action='append',
+        default=[],
+        help='labelled bag (`softarm vision label`) whose frames half of the crops are of; '
+        'may be repeated',
     )
     parser.add_argument(
         '--classes',
@@ -95,7 +104,7 @@ def main(argv: list[str]) -> int:
         action='store_true',
         help='do not use bfloat16, which is slow on processors without support for it',
     )
-    return parser.answer(argv, _train, VisionError, StudyError)
+    return parser.answer(argv, _train, VisionError, StudyError, BagError)
 
 
 def _train(options: Namespace) -> int:
@@ -115,9 +124,10 @@ def _train(options: Namespace) -> int:
     from soft_arm_experiments.training.processes import beside
     from soft_arm_experiments.training.training_set import anchor_recall
 
+    own = [_of_bag(bag, options.out) for bag in options.bag]
     folders = options.data or [_drawn(options)]
-    with beside(min(options.threads, PROCESSES) - 1, _train_beside, options, folders):
-        trainer, data, pictures = _trainer(options, folders)
+    with beside(min(options.threads, PROCESSES) - 1, _train_beside, options, folders, own):
+        trainer, data, pictures = _trainer(options, folders, own)
         if trainer.step:
             print(f'resuming from step {trainer.step}', file=sys.stderr)
         channels = (
@@ -152,7 +162,7 @@ def _train(options: Namespace) -> int:
     return 0 if trainer.step >= options.steps else 130
 
 
-def _trainer(options: Namespace, folders: list[Path]) -> tuple[Any, Any, int]:
+def _trainer(options: Namespace, folders: list[Path], own: list[Path]) -> tuple[Any, Any, int]:
     """Return the trainer, this process' part of the images, and the number of all images."""
     import torch
 
@@ -166,16 +176,17 @@ def _trainer(options: Namespace, folders: list[Path]) -> tuple[Any, Any, int]:
     torch.set_num_threads(max(1, options.threads // PROCESSES))
     classes = tuple(options.classes.split(','))
     paint_rgb = ring_of(load_robot(options.robot)).colour_rgb
+    samples, own_samples = (
+        (s for folder in some for s in coco.read(folder, classes, part=processes.part()))
+        for some in (folders, own)
+    )
     data = TrainingSet(
-        (s for folder in folders for s in coco.read(folder, classes, part=processes.part())),
-        AnchorLayout(),
-        paint_rgb if is_coloured(paint_rgb) else None,
+        samples, AnchorLayout(), paint_rgb if is_coloured(paint_rgb) else None, own_samples
     )
     data.has_depth = not processes.anyone(not data.has_depth)
     config = YolactConfig(classes, data.layout, depth=data.has_depth)
-    data_key = ' '.join(
-        [options.classes, str(paint_rgb), *(coco.fingerprint(folder) for folder in folders)]
-    )
+    prints = [coco.fingerprint(folder) for folder in folders + own]
+    data_key = ' '.join([options.classes, str(paint_rgb), *prints])
     settings = TrainingSettings(
         steps=options.steps, seed=options.seed, bfloat16=not options.float32, data=data_key
     )
@@ -188,9 +199,9 @@ def _trainer(options: Namespace, folders: list[Path]) -> tuple[Any, Any, int]:
     return trainer, data, processes.total(len(data))
 
 
-def _train_beside(options: Namespace, folders: list[Path]) -> None:
+def _train_beside(options: Namespace, folders: list[Path], own: list[Path]) -> None:
     """Train in another process on its part of the images."""
-    trainer, data, _ = _trainer(options, folders)
+    trainer, data, _ = _trainer(options, folders, own)
     trainer.run(data, None, lambda *_: None)
 
 
@@ -199,6 +210,7 @@ def _command(options: Namespace) -> str:
     given = [f'--{name} {getattr(options, name)}' for name in names] + [
         f'--data {folder}' for folder in options.data or []
     ]
+    given += [f'--bag {bag}' for bag in options.bag]
     flags = ['--fine-tune'] * options.fine_tune + ['--float32'] * options.float32
     return ' '.join(['softarm train ring-segmenter', *given, *flags])
 
@@ -218,6 +230,29 @@ def _drawn(options: Namespace) -> Path:
             workers=options.threads,
             scheduler=options.scheduler,
         )
+    return folder
+
+
+def _of_bag(bag: Path, out: Path) -> Path:
+    """Return a data set with the labelled frames of a bag, written anew."""
+    from tqdm import tqdm
+
+    from soft_arm_experiments.vision.bag_samples import labelled_samples
+    from soft_arm_experiments.vision.labels import read_labels
+    from softarm_cli.bags.file import open_bag, warn_of_cut
+
+    labels, folder = read_labels(bag), out / f'bag_{bag.resolve().name}'
+    if labels is None:
+        raise VisionError(f'{bag} has no labels: run softarm vision label {bag}')
+    with (
+        open_bag(bag) as opened,
+        tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,
+    ):
+        warn_of_cut(opened, 'softarm train')
+        samples = labelled_samples(opened, labels, bar.update)
+        info = {'description': f'labelled frames of the bag {bag.name}'}
+        if not coco.write(folder, samples, (RING_CLASS,), info):
+            raise VisionError(f'{bag} has no labelled frame that can be learnt from')
     return folder
 
 

@@ -6,6 +6,8 @@ from argparse import Namespace
 from tqdm import tqdm
 
 from soft_arm_description.command_line import CommandLine, input_path, output_folder, positive_count
+from soft_arm_description.depth_sensor import sensor_of
+from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
 from soft_arm_vision.errors import VisionError
 from softarm_cli.errors import BagError
@@ -24,6 +26,7 @@ def main(argv: list[str]) -> int:
         'folder', type=output_folder, help='where images and instances.json (COCO) are written'
     )
     parser.add_robot()
+    parser.add_rig()
     parser.add_argument(
         '--labels',
         default='colour',
@@ -42,6 +45,7 @@ def _extract(options: Namespace) -> int:
     # Slow to import: after the arguments are checked.
     from soft_arm_experiments.vision import coco
     from soft_arm_experiments.vision.bag_samples import bag_samples
+    from soft_arm_vision.calibration.camera_correction import correction_of
     from soft_arm_vision.ring.detector import RingDetector
     from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
     from soft_arm_vision.segmentation.yolact_segmenter import RING_CLASS
@@ -52,9 +56,11 @@ def _extract(options: Namespace) -> int:
             f'{options.folder} already holds a data set: give another folder, '
             'so that no labels are lost'
         )
-    ring, detector = ring_of(load_robot(options.robot)), None
+    robot, rig, detector = load_robot(options.robot), load_rig(options.rig), None
     if options.labels != 'none':
-        detector = RingDetector(ring, make_segmenter(options.labels, ring, options.network))
+        ring, (sensor, _) = ring_of(robot), sensor_of(rig)
+        segmenter = make_segmenter(options.labels, ring, options.network)
+        detector = RingDetector(ring, segmenter, sensor)
     info = {
         'description': f'frames of the bag {options.bag.name}',
         'robot': options.robot,
@@ -65,7 +71,8 @@ def _extract(options: Namespace) -> int:
         tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,
     ):
         warn_of_cut(bag, 'softarm vision')
-        samples = bag_samples(bag, detector, options.every, bar.update)
+        correction = correction_of(rig, robot)
+        samples = bag_samples(bag, detector, options.every, bar.update, correction)
         count = coco.write(options.folder, samples, (RING_CLASS,), info)
     print(
         f'{count} frames in {options.folder}; '

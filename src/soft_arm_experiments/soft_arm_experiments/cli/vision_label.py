@@ -8,6 +8,8 @@ import numpy as np
 from tqdm import tqdm
 
 from soft_arm_description.command_line import CommandLine, input_path, positive_count
+from soft_arm_description.depth_sensor import sensor_of
+from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
 from soft_arm_vision.errors import VisionError
 from softarm_cli.errors import BagError
@@ -27,6 +29,7 @@ def main(argv: list[str]) -> int:
         'bag', type=input_path, help='folder of a bag with colour, aligned depth and camera info'
     )
     parser.add_robot()
+    parser.add_rig()
     parser.add_argument(
         '--segmenter', default='yolact', help='yolact or colour (default: %(default)s)'
     )
@@ -45,12 +48,15 @@ def _label(options: Namespace) -> int:
     # Slow to import: after the arguments are checked.
     from soft_arm_experiments.vision.bag_frames import read_frames
     from soft_arm_experiments.vision.labels import FOLDER, write_labels
+    from soft_arm_vision.calibration.camera_correction import correction_of
     from soft_arm_vision.ring.detector import Detection, RingDetector, draw_overlay
     from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
     from softarm_cli.bags.file import open_bag, warn_of_cut
 
-    ring = ring_of(load_robot(options.robot))
-    detector = RingDetector(ring, make_segmenter(options.segmenter, ring, options.network))
+    robot, rig = load_robot(options.robot), load_rig(options.rig)
+    ring, (sensor, _) = ring_of(robot), sensor_of(rig)
+    detector = RingDetector(ring, make_segmenter(options.segmenter, ring, options.network), sensor)
+    correction = correction_of(rig, robot)
     with (
         open_bag(options.bag) as bag,
         tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,
@@ -58,7 +64,7 @@ def _label(options: Namespace) -> int:
         warn_of_cut(bag, 'softarm vision')
 
         def frames() -> Iterator[tuple[int, np.ndarray, Detection]]:
-            for number, frame in enumerate(read_frames(bag)):
+            for number, frame in enumerate(read_frames(bag, correction=correction)):
                 if number % options.every == 0:
                     found = detector.detect(frame.rgb, frame.depth, frame.intrinsics)
                     yield (

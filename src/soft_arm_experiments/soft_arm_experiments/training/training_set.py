@@ -41,6 +41,7 @@ COLOUR_LEVELS = 16  # of each channel
 OTHER_COLOURS_SHARE = 0.3  # pictures whose surroundings get other colours
 OTHER_PAINT_SHARE = 0.6  # crops that show instances of another paint, as the segmenter shows them
 GREY_PAINT_SHARE = 0.6  # of these
+OWN_SHARE = 0.5  # of the crops are of a laboratory's own images, which are few
 
 
 class Crop(NamedTuple):
@@ -67,35 +68,31 @@ class TrainingSet:
         layout: The network's anchors.
         paint_rgb: Coloured paint of the instances, 0..1 each: crops also show others; None: only
             their own.
+        own: Labelled images that half of the crops are of.
 
     Attributes:
         has_depth: Whether they have depth.
     """
 
     def __init__(
-        self, samples: Iterable[Sample], layout: AnchorLayout, paint_rgb: Paint | None = None
+        self,
+        samples: Iterable[Sample],
+        layout: AnchorLayout,
+        paint_rgb: Paint | None = None,
+        own: Iterable[Sample] = (),
     ):
         self._paint_rgb = paint_rgb
-        self.layout, size = layout, (layout.width_px, layout.height_px)
+        self.layout = layout
         self._pictures: list[np.ndarray] = []
         self._depths: list[np.ndarray] = []  # as many as pictures, or they are not used
         self._distances_m: list[float] = []
         self._masks: list[list[np.ndarray]] = []
         self._classes: list[np.ndarray] = []
         for sample in samples:
-            if sample.visible_share is not None and (sample.visible_share < MIN_TAUGHT_SHARE).any():
-                continue
-            self._pictures.append(cv2.resize(sample.rgb, size, interpolation=cv2.INTER_AREA))
-            self._masks.append(
-                [
-                    cv2.resize(m.astype(np.uint8), size, interpolation=cv2.INTER_AREA)
-                    for m in sample.masks
-                ]
-            )
-            if sample.depth is not None:
-                self._depths.append(reduced_depth(sample.depth, size))
-                self._distances_m.append(_distance_m(self._depths[-1], self._masks[-1]))
-            self._classes.append(sample.classes)
+            self._add(sample)
+        self._own_from = len(self)
+        for sample in own:
+            self._add(sample)
         if not any(len(classes) for classes in self._classes):
             raise VisionError(
                 f'{len(self._pictures)} pictures without one labelled instance: nothing to '
@@ -103,6 +100,22 @@ class TrainingSet:
             )
         self.has_depth = len(self._depths) == len(self._pictures)
         self._hard_negatives = _hard_negatives(self._pictures, self._masks)
+
+    def _add(self, sample: Sample) -> None:
+        if sample.visible_share is not None and (sample.visible_share < MIN_TAUGHT_SHARE).any():
+            return
+        size = self.layout.width_px, self.layout.height_px
+        self._pictures.append(cv2.resize(sample.rgb, size, interpolation=cv2.INTER_AREA))
+        self._masks.append(
+            [
+                cv2.resize(m.astype(np.uint8), size, interpolation=cv2.INTER_AREA)
+                for m in sample.masks
+            ]
+        )
+        if sample.depth is not None:
+            self._depths.append(reduced_depth(sample.depth, size))
+            self._distances_m.append(_distance_m(self._depths[-1], self._masks[-1]))
+        self._classes.append(sample.classes)
 
     def __len__(self) -> int:
         return len(self._pictures)
@@ -114,7 +127,8 @@ class TrainingSet:
             rng: Random numbers.
             size_px: Width and height of the crop; None: of the whole picture.
         """
-        i = int(rng.integers(len(self)))
+        from_own = self._own_from < len(self) and rng.random() < OWN_SHARE
+        i = int(rng.integers(self._own_from if from_own else 0, len(self)))
         size = size_px or (self.layout.width_px, self.layout.height_px)
         for _ in range(DRAWS):
             warp, zoom = self._warp(i, size, rng)

@@ -1,11 +1,13 @@
 """Make labelled samples from a recorded bag, to train on your own camera, arm and light."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
 from soft_arm_experiments.vision import coco
-from soft_arm_experiments.vision.bag_frames import read_frames
+from soft_arm_experiments.vision.bag_frames import BagFrame, read_frames
+from soft_arm_experiments.vision.labels import Label
+from soft_arm_vision.calibration.camera_correction import NO_CORRECTION, CameraCorrection
 from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.ring.detector import RingDetector
 from softarm_cli.bags.file import Bag
@@ -16,6 +18,7 @@ def bag_samples(
     detector: RingDetector | None,
     every: int = 1,
     report: Callable[[], None] = lambda: None,
+    correction: CameraCorrection = NO_CORRECTION,
 ) -> Iterator[coco.Sample]:
     """Yield every n-th frame of a bag with the ring's mask as the detector sees it.
 
@@ -29,8 +32,9 @@ def bag_samples(
             labelled by hand.
         every: Use every n-th frame; 1 uses all.
         report: Called after every frame that was used.
+        correction: Systematic errors of the camera.
     """
-    for number, frame in enumerate(read_frames(bag)):
+    for number, frame in enumerate(read_frames(bag, correction=correction)):
         if number % every:
             continue
         shape, masks = frame.depth.shape, []
@@ -41,12 +45,33 @@ def bag_samples(
                 masks[0][detection.candidate.window] = detection.candidate.mask
         report()
         if masks or detector is None:
-            depth_mm = np.rint(1e3 * np.minimum(depth_in_metres(frame.depth), 65.0)).astype(
-                np.uint16
-            )
-            yield coco.Sample(
-                frame.rgb,
-                np.array(masks, bool).reshape(-1, *shape),
-                np.zeros(len(masks), int),
-                depth_mm,
-            )
+            yield _sample(frame, masks)
+
+
+def labelled_samples(
+    bag: Bag, labels: Mapping[int, Label], report: Callable[[], None] = lambda: None
+) -> Iterator[coco.Sample]:
+    """Yield the labelled frames of a bag, with the proposed mask where a ring is to be seen.
+
+    A ring without a proposed mask is left out, since it must not be learnt as background.
+
+    Args:
+        bag: An open bag.
+        labels: By stamp [ns], see `read_labels`.
+        report: Called after every frame that was used.
+    """
+    for frame in read_frames(bag):
+        label = labels.get(frame.stamp_ns)
+        if label is not None and label.ring == (label.mask is not None):
+            yield _sample(frame, [] if label.mask is None else [label.mask])
+            report()
+
+
+def _sample(frame: BagFrame, masks: list[np.ndarray]) -> coco.Sample:
+    depth_mm = np.rint(1e3 * np.minimum(depth_in_metres(frame.depth), 65.0)).astype(np.uint16)
+    return coco.Sample(
+        frame.rgb,
+        np.array(masks, bool).reshape(-1, *frame.depth.shape),
+        np.zeros(len(masks), int),
+        depth_mm,
+    )

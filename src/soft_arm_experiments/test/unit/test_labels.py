@@ -5,8 +5,11 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
-from soft_arm_experiments.cli import vision_evaluate, vision_label
+from soft_arm_description.rig import load_rig
+from soft_arm_experiments.cli import vision_evaluate, vision_extract, vision_label
+from soft_arm_experiments.vision import coco
 
 BAG = Path(__file__).parents[1] / 'data' / 'virtual_rig_bag'
 
@@ -73,3 +76,17 @@ def test_labels_are_never_overwritten_and_bad_ones_are_named(labelled, capsys):
     assert vision_evaluate.main([str(labelled), '--segmenter', 'colour']) == 2
     error = capsys.readouterr().err
     assert 'labels' in error and error.count('\n') == 1
+
+
+def test_the_depth_camera_is_that_of_the_rig(bag, tmp_path, capsys):
+    """A camera that reports no depth as far as the ring proposes none."""
+    rig = Path(shutil.copytree(load_rig('virtual').folder, tmp_path / 'near'))
+    file = rig / 'calibration' / 'depth_sensor.yaml'
+    content = yaml.safe_load(file.read_text())
+    content['rig'], content['values']['range_m'] = 'near', [0.1, 0.2]
+    file.write_text(yaml.safe_dump(content))
+    given = ['--rig', str(rig), '--every', '3']
+    assert vision_label.main([str(bag), '--segmenter', 'colour', *given]) == 0
+    assert capsys.readouterr().out.startswith('0 pictures')
+    assert vision_extract.main([str(bag), str(tmp_path / 'set'), *given]) == 0
+    assert list(coco.read(tmp_path / 'set', ('ring',))) == []

@@ -1,6 +1,8 @@
 """YOLACT's network and training; skipped where torch is not installed."""
 
+import shutil
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +13,7 @@ torch = pytest.importorskip(
 )
 
 from soft_arm_description.robot import load_robot  # noqa: E402
-from soft_arm_experiments.cli import train_ring_segmenter  # noqa: E402
+from soft_arm_experiments.cli import train_ring_segmenter, vision_label  # noqa: E402
 from soft_arm_experiments.training.export import export  # noqa: E402
 from soft_arm_experiments.training.losses import losses  # noqa: E402
 from soft_arm_experiments.training.network import (  # noqa: E402
@@ -31,6 +33,7 @@ from soft_arm_vision.segmentation.yolact.anchors import AnchorLayout  # noqa: E4
 from soft_arm_vision.segmentation.yolact.exported import ExportedYolact  # noqa: E402
 from soft_arm_vision.segmentation.yolact.input_channels import input_channels  # noqa: E402
 
+BAG = Path(__file__).parents[1] / 'data' / 'virtual_rig_bag'
 LAYOUT = AnchorLayout(width_px=96, height_px=64, sizes_px=(16.0, 28.0, 48.0))
 CONFIG = YolactConfig(
     ('ring', 'gripper'),
@@ -207,7 +210,7 @@ def test_run_knows_what_it_learns_from(tmp_path, capsys):
     for name, count in (('first', 2), ('second', 3)):
         coco.write(tmp_path / name, discs(count), ('ring', 'gripper'), {})
 
-    def learnt_from(name, classes='ring'):
+    def learnt_from(name, classes='ring', own=None):
         options = SimpleNamespace(
             classes=classes,
             robot='two_module_arm',
@@ -218,12 +221,19 @@ def test_run_knows_what_it_learns_from(tmp_path, capsys):
             float32=True,
             out=tmp_path / 'run',
         )
-        return train_ring_segmenter._trainer(options, [tmp_path / name])[0].settings.data
+        return train_ring_segmenter._trainer(options, [tmp_path / name], own or [])[0].settings.data
 
     assert learnt_from('first') == learnt_from('first')
     assert (
-        len({learnt_from('first'), learnt_from('second'), learnt_from('first', 'ring,gripper')})
-        == 3
+        len(
+            {
+                learnt_from('first'),
+                learnt_from('second'),
+                learnt_from('first', 'ring,gripper'),
+                learnt_from('first', own=[tmp_path / 'second']),
+            }
+        )
+        == 4
     )
     folders = {
         train_ring_segmenter._synthetic_folder(tmp_path, load_robot(r), 5, 0)
@@ -282,6 +292,34 @@ def test_weights_come_back_and_others_are_refused(tmp_path):
         load_weights(path)
     with pytest.raises(VisionError, match='there are no weights'):
         load_weights(tmp_path / 'none.pt')
+
+
+def test_half_of_the_crops_are_of_own_images(data):
+    """One image of one's own among many others would otherwise teach nothing."""
+    (own,) = discs(1, seed=4)
+    own = replace(own, classes=np.array([1]))
+    red = [sample for sample in discs(40) if sample.classes[0] == 1]
+    data = TrainingSet((replace(s, classes=np.array([0])) for s in red), LAYOUT, own=[own])
+    rng = np.random.default_rng(8)
+    classes = np.concatenate([data.draw(rng, (64, 64)).classes for _ in range(150)])
+    assert 0.4 < np.mean(classes) < 0.65
+
+
+def test_a_labelled_bag_is_learnt_from(tmp_path, capsys):
+    """Beside drawn frames; of its rings and of what looks like one, but of no frame left out."""
+    bag, out = Path(shutil.copytree(BAG, tmp_path / 'bag')), tmp_path / 'run'
+    train = ['--out', str(out), '--frames', '4', '--steps', '1', '--float32', '--bag']
+    assert train_ring_segmenter.main([*train, str(bag)]) == 2
+    assert 'run softarm vision label' in capsys.readouterr().err
+    assert vision_label.main([str(bag), '--segmenter', 'colour', '--every', '1']) == 0
+    first, second, *rest = sorted((bag / 'labels' / 'ring').iterdir())
+    first.unlink()
+    (bag / 'labels' / 'no_ring').mkdir(exist_ok=True)
+    second.rename(bag / 'labels' / 'no_ring' / second.name)
+    assert train_ring_segmenter.main([*train, str(bag)]) == 0
+    assert f'{4 + 1 + len(rest)} images, colour and depth' in capsys.readouterr().err
+    assert [len(s.masks) for s in coco.read(out / 'bag_bag', ('ring',))] == [0] + [1] * len(rest)
+    assert '--bag' in ExportedYolact(out / 'ring_segmenter.onnx').metadata['command']
 
 
 def test_set_without_labels_is_refused():
