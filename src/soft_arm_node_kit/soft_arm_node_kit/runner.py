@@ -7,16 +7,12 @@ from collections.abc import Callable
 
 import rclpy
 from lifecycle_msgs.srv import ChangeState
-from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
+from soft_arm_node_kit.executor import make_executor
 from soft_arm_node_kit.graph import TopicTakenError
-
-try:
-    from rclpy.experimental.events_executor import EventsExecutor
-except ImportError:  # rclpy before 7.1.5
-    EventsExecutor = SingleThreadedExecutor
 
 
 def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
@@ -43,7 +39,8 @@ def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
     executor, node = None, None
     try:
         node = make_node()
-        executor = _executor_for(node)
+        in_order = any(node.guards) or node.get_parameter('use_sim_time').value
+        executor = make_executor(in_order)
         _refuse_impossible_transitions(node)
         executor.add_node(node)
         while not stopping and rclpy.ok():  # type: ignore[attr-defined]
@@ -64,17 +61,6 @@ def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)  # ros2 launch may repeat it
     return 0
-
-
-def _executor_for(node: Node) -> Executor:
-    """Return the executor of a node.
-
-    `EventsExecutor` spends a fraction of what `SingleThreadedExecutor` spends for each message,
-    which waits on a set of all entities anew. But it knows no guard conditions, and in simulated
-    time the order of callbacks in a wait set is relied on.
-    """
-    waits = any(node.guards) or node.get_parameter('use_sim_time').value
-    return SingleThreadedExecutor() if waits else EventsExecutor()
 
 
 def _refuse_impossible_transitions(node: Node) -> None:

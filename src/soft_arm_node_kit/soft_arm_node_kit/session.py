@@ -8,11 +8,12 @@ from typing import Any, Self
 import rclpy
 from rclpy.action.client import ActionClient
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
+
+from soft_arm_node_kit.executor import make_executor
 
 FIND_S = 4.0  # DDS discovery takes up to 3 s
 ANSWER_S = 10.0
@@ -65,7 +66,7 @@ class Session:
             use_global_arguments=False,
             parameter_overrides=[Parameter('use_sim_time', value=self._use_sim_time)],
         )
-        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor = make_executor(self._use_sim_time, self._context)
         self._executor.add_node(self.node)
         return self
 

@@ -14,7 +14,6 @@ from typing import Any, Literal
 
 import rclpy
 from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
@@ -29,6 +28,7 @@ from rosbags.interfaces import (
 )
 from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 
+from soft_arm_node_kit.executor import make_executor
 from softarm_cli.errors import BagError, MessageTypeError
 from softarm_cli.graph.message_types import message_class, message_definition
 from softarm_cli.ros.graph import matching_qos
@@ -96,7 +96,7 @@ class Recorder:
             enable_rosout=False,
             start_parameter_services=False,
         )
-        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor = make_executor(False, self._context)
         self._executor.add_node(self._node)
         self._scan()
         self._node.create_timer(_SCAN_S, self._scan)
