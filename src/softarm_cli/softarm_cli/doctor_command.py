@@ -72,7 +72,7 @@ def _print(checks: list[Check], report: Report, wrong: list[Finding]) -> None:
         state = report.states.get(node.name, '')
         print(f'      {node.name:36s}{node.where:16s}{state:14s}{message}'.rstrip())
     for topic in report.topics:
-        verdict = 'none' if not topic.publishers else 'wrong' if topic.is_wrong else 'ok'
+        verdict = 'wrong' if topic.is_wrong else 'ok'
         rates = f'{hz(topic.rate_hz):>12s}  expected {hz(topic.expected_hz)}'
         print(f'{verdict:6s}{topic.name:52s}{rates}')
     if wrong:

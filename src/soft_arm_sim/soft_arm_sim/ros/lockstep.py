@@ -1,8 +1,8 @@
 """Simulated time of a graph in lockstep: /clock advances when those that are waited for answered.
 
 Out: `/clock`, alone in the graph. In: `/clock_answers`. One tick is: advance the rig, publish its
-images, wait until they are answered, publish /clock, wait until that is answered. All work is done
-in the node's executor.
+images (or poses of the tip), wait until they are answered, publish /clock, wait until that is
+answered. All work is done in the node's executor.
 """
 
 import time

@@ -25,6 +25,8 @@ class MotionCapturePublisher:
         self.period_s = 1.0 / self._system.parameters.rate_hz
         self._latency_ns = round(1e9 * self._system.parameters.latency_s)
         self._waiting: deque[tuple[int, np.ndarray]] = deque()  # when each pose arrives
+        self.stamp_ns = -1  # of the newest pose
+        self._newest: PoseStamped | None = None
         self._publisher = node.create_publisher(PoseStamped, '~/motion_capture/pose', qos.STATE)
 
     def measure(self, now_ns: int, T_base_tip: np.ndarray) -> None:
@@ -32,4 +34,11 @@ class MotionCapturePublisher:
         self._waiting.append((now_ns + self._latency_ns, self._system.measured(T_base_tip)))
         frame, stamp = self._system.parameters.world_frame, Time(nanoseconds=now_ns).to_msg()
         while self._waiting and self._waiting[0][0] <= now_ns:
-            self._publisher.publish(pose_message(self._waiting.popleft()[1], frame, stamp))
+            self.stamp_ns = now_ns
+            self._newest = pose_message(self._waiting.popleft()[1], frame, stamp)
+            self.publish_again()
+
+    def publish_again(self) -> None:
+        """Publish the newest pose."""
+        if self._newest is not None:
+            self._publisher.publish(self._newest)

@@ -80,6 +80,11 @@ class VirtualRigParameters:
     image_answers_from: str = parameter(
         '', 'node whose answer to each image simulated time waits for; empty: none'
     )
+    pose_answers_from: str = parameter(
+        '',
+        'node whose answer to each pose of the motion capture simulated time waits for, instead of '
+        'one that answers images; empty: none',
+    )
     program: str = parameter(
         '', 'node of a program that is waited for as those of answers_from; empty: none'
     )
@@ -146,13 +151,20 @@ class VirtualRigNode(Node):
         )
         self._board = SteppedBoard(self._rig.logic, port=p.modbus_port)
         self._image_ns, self._mark = -1, (time.monotonic(), 0)
+        self._awaits_poses = bool(p.pose_answers_from)
+        if self._awaits_poses and p.image_answers_from:
+            raise SimulationError(
+                f'image_answers_from {p.image_answers_from!r} and pose_answers_from '
+                f'{p.pose_answers_from!r}: one of them measures the tip; leave the other empty'
+            )
+        by_stamp = p.pose_answers_from or p.image_answers_from
         self._lockstep = Lockstep(
             self,
             TICK_S,
             self._advance,
-            self._camera_node.publish_again,
+            (self._motion_capture if self._awaits_poses else self._camera_node).publish_again,
             [*p.answers_from, p.program] if p.program else p.answers_from,
-            [p.image_answers_from] if p.image_answers_from else [],
+            [by_stamp] if by_stamp else [],
             p.answer_timeout_s,
             p.real_time_factor,
         )
@@ -185,7 +197,7 @@ class VirtualRigNode(Node):
         self._truth.publish(pose_message(self._plant.snapshot().T_base_tip, self._frame, stamp))
 
     def _advance(self, time_ns: int) -> int:
-        """Advance the rig to a time [ns]; return the stamp of the newest image."""
+        """Advance the rig to a time [ns]; return the stamp of what is to be answered."""
         with self._board.lock:
             exposures = self._rig.advance()
         for exposure in exposures:
@@ -196,7 +208,7 @@ class VirtualRigNode(Node):
         if time_ns % round(1e9 * TRUTH_PERIOD_S) == 0:
             stamp = Time(nanoseconds=time_ns).to_msg()
             self._truth.publish(pose_message(self._rig.snapshot().T_base_tip, self._frame, stamp))
-        return self._image_ns
+        return self._motion_capture.stamp_ns if self._awaits_poses else self._image_ns
 
     def _place_ring(
         self, request: PlaceRing.Request, response: PlaceRing.Response

@@ -3,7 +3,8 @@
 In: `body_pose` (PoseStamped in the frame of the measuring system, such as motion capture). Out:
 `tip_pose` in the base frame, for every pose that can be used, its stamp earlier by the calibrated
 latency; `tip_by_vision` on /tf; diagnostics. A pose with a value that is not finite, no unit
-quaternion or another frame is left out, and the diagnostics say so.
+quaternion or another frame is left out, and the diagnostics say so. With `use_sim_time` each pose
+is answered on /clock_answers with its stamp.
 """
 
 import sys
@@ -20,6 +21,7 @@ from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
 from soft_arm_node_kit.node import Node
+from soft_arm_node_kit.ticker import Answers
 from soft_arm_vision.calibration.motion_capture import MotionCapture
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.ros import conversions
@@ -56,10 +58,16 @@ class TipFromPoseNode(Node):
         self._found = diagnostics.RateMeter(self.now_s)
         self._pose = self.create_publisher(PoseWithCovarianceStamped, 'tip_pose', qos.STATE)
         self._tf = TransformBroadcaster(self)
+        self._answers = Answers(self) if self.get_parameter('use_sim_time').value else None
         self.create_subscription(PoseStamped, 'body_pose', self._on_pose, qos.SENSOR)
         self._reporter = diagnostics.Reporter(self, robot.name, self._status)
 
     def _on_pose(self, message: PoseStamped) -> None:
+        self._use(message)
+        if self._answers is not None:
+            self._answers.done_until(message.header.stamp)
+
+    def _use(self, message: PoseStamped) -> None:
         try:
             T_world_body = conversions.pose_from_msg(message, self._calibration.world_frame)
         except VisionError as error:

@@ -5,11 +5,14 @@ import time
 import numpy as np
 import pytest
 import rclpy
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from rclpy.executors import SingleThreadedExecutor
 
+from soft_arm_msgs.msg import TickAnswer
 from soft_arm_node_kit import qos
+from soft_arm_node_kit.ticker import ANSWERS_TOPIC
 from soft_arm_sim.motion_capture import VirtualMotionCapture, load_motion_capture
 from soft_arm_sim.ros.conversions import pose_message
 from soft_arm_vision.ros.tip_from_pose_node import TipFromPoseNode
@@ -21,14 +24,15 @@ NOWHERE = np.block([[np.eye(3), np.full((3, 1), np.nan)], [np.zeros((1, 3)), 1.0
 class Graph:
     """The node, and a probe that plays the motion capture and hears the answers."""
 
-    def __init__(self):
-        rclpy.init(args=['--ros-args', '-r', '__ns:=/soft_arm'])
+    def __init__(self, *parameters):
+        rclpy.init(args=['--ros-args', '-r', '__ns:=/soft_arm', *parameters])
         self.probe = rclpy.create_node('probe', use_global_arguments=False)
         self.node = TipFromPoseNode()
         self.executor = SingleThreadedExecutor()
         for node in (self.probe, self.node):
             self.executor.add_node(node)
-        self.poses, self.status = [], []
+        self.poses, self.status, self.answers = [], [], []
+        self.probe.create_subscription(TickAnswer, ANSWERS_TOPIC, self.answers.append, qos.ANSWERS)
         self.probe.create_subscription(
             PoseWithCovarianceStamped, '/soft_arm/tip_pose', self.poses.append, qos.STATE
         )
@@ -53,6 +57,13 @@ class Graph:
 @pytest.fixture
 def graph():
     graph = Graph()
+    yield graph
+    graph.close()
+
+
+@pytest.fixture
+def simulated():
+    graph = Graph('-p', 'use_sim_time:=true')
     yield graph
     graph.close()
 
@@ -83,3 +94,11 @@ def test_a_pose_that_cannot_be_used_is_left_out_and_told(graph, T, frame, words)
     message = pose_message(T, frame, graph.probe.get_clock().now().to_msg())
     graph.until(lambda: any(words in s.message for s in graph.status), message)
     assert not graph.poses
+
+
+@pytest.mark.parametrize('frame', ['motion_capture', 'nonsense'])
+def test_simulated_time_is_answered_whether_a_pose_can_be_used_or_not(simulated, frame):
+    message = pose_message(np.eye(4), frame, Time(sec=3, nanosec=20_000_000))
+    simulated.until(lambda: simulated.answers, message)
+    answer = simulated.answers[0]
+    assert (answer.node, answer.stamp) == ('/soft_arm/tip_tracker', message.header.stamp)

@@ -42,12 +42,12 @@ class Topic:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the rate is missing, or off by more than a fifth."""
+        """Whether the rate is missing, or lower by more than a fifth."""
         if self.expected_hz is None:
             return False
         if self.rate_hz is None:
             return True
-        return abs(self.rate_hz - self.expected_hz) > _TOLERANCE * self.expected_hz
+        return self.rate_hz < (1 - _TOLERANCE) * self.expected_hz
 
 
 @dataclass(frozen=True)
@@ -233,8 +233,7 @@ class Report:
     def _slow_topics(self) -> Iterator[Finding]:
         troubled = set(self.unresponsive)
         troubled |= {f'/{n}' for n, s in self.diagnostics.items() if s.level != _OK}
-        # Without a publisher its node is missing, which is reported already.
-        wrong = [topic for topic in self.topics if topic.is_wrong and topic.publishers]
+        wrong = [topic for topic in self.topics if topic.is_wrong]
         for topic in wrong:
             if topic.rate_hz is None and not troubled.intersection(topic.publishers):
                 yield Finding(
@@ -250,7 +249,7 @@ class Report:
             load, cores = os.getloadavg()[0], os.cpu_count() or 1
             busy = f'; the load is {load:.1f} on {cores} cores' if load > cores else ''
             yield Finding(
-                f'topics are off their rates: {", ".join(slow)}{busy}',
+                f'topics are slower than expected: {", ".join(slow)}{busy}',
                 'End other programs' if busy else 'Run: softarm topic hz NAME',
             )
 

@@ -5,6 +5,7 @@ import time
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.qos import QoSProfile
+from rosgraph_msgs.msg import Clock
 
 from soft_arm_node_kit import qos
 from softarm_cli.doctor.report import Diagnostic, Report, Topic, process_stat
@@ -39,15 +40,28 @@ def examine() -> Report:
         expected: dict[str, float] = {}
         for system, namespace in Report(nodes, {}, [], [], {}, [], None).systems():
             expected |= system.expected_rates_hz(namespace, types)
+        # What nobody publishes has no rate: that its node is missing is reported.
+        expected = {n: hz for n, hz in expected.items() if n in types and graph.publishers(n)}
         arrivals_s: dict[str, list[float]] = {name: [] for name in expected}
         for name in expected:
-            if name in types:
-                _listen(graph, name, types[name], arrivals_s[name])
+            _listen(graph, name, types[name], arrivals_s[name])
+        simulated_s: list[float] = []  # times of /clock, where it runs
+        graph.node.create_subscription(
+            Clock,
+            '/clock',
+            lambda message: simulated_s.append(message.clock.sec + 1e-9 * message.clock.nanosec),
+            qos.SENSOR,
+        )
         before_s = {node.pid: _cpu_s(node.pid) for node in nodes if node.pid}
         graph.spin(_SAMPLE_S)
         busy = {pid: (_cpu_s(pid) - used_s) / _SAMPLE_S for pid, used_s in before_s.items()}
         topics = [
-            Topic(name, _rate_hz(arrivals_s[name]), rate_hz, tuple(graph.publishers(name)))
+            Topic(
+                name,
+                _rate_hz(arrivals_s[name], simulated_s),
+                rate_hz,
+                tuple(graph.publishers(name)),
+            )
             for name, rate_hz in sorted(expected.items())
         ]
         states = lifecycle_states(graph)
@@ -68,9 +82,12 @@ def _listen(graph: Graph, name: str, kind: str, arrivals_s: list[float]) -> None
     )
 
 
-def _rate_hz(arrivals_s: list[float]) -> float | None:
+def _rate_hz(arrivals_s: list[float], simulated_s: list[float]) -> float | None:
+    """Return the rate of a topic, in simulated time where that goes on."""
     if len(arrivals_s) < 2:
         return None
+    if len(simulated_s) > 1 and simulated_s[-1] > simulated_s[0]:
+        return len(arrivals_s) / (simulated_s[-1] - simulated_s[0])
     return (len(arrivals_s) - 1) / (arrivals_s[-1] - arrivals_s[0])
 
 

@@ -179,6 +179,16 @@ def test_a_silent_topic_is_named_unless_its_node_says_why():
     assert 'ring lost: too dark' in line
 
 
+def test_a_slow_topic_is_named_and_a_fast_one_is_no_fault():
+    """Motion capture gives 100 poses a second, a camera of another rate more images."""
+    topics = [
+        Topic('/left/tip_pose', 100.0, 30.0, ('/left/tip_tracker',)),
+        Topic('/left/pressures', 39.0, 50.0, ('/left/pneumatic_driver',)),
+    ]
+    [line] = lines(report(topics=topics))
+    assert '/left/pressures at 39.0 Hz instead of 50' in line and 'tip_pose' not in line
+
+
 def test_bytes_are_left_out_of_a_message():
     assert one_line('sent 0103 to it: ' + '01 03 ' * 200 + 'end') == 'sent 0103 to it: (bytes) end'
     assert one_line('code 0x1f at 10 20 30') == 'code 0x1f at 10 20 30'
