@@ -65,10 +65,10 @@ def measure(
 
 
 def _step(session: RigSession, chamber: int, pressure_pa: float) -> float:
+    """Step to a pressure and rest there; return the time at which the step was sent [s]."""
     _command(session, chamber, pressure_pa)
-    start_s = session.now_s()
-    _wait(session, start_s + REST_S, 2 * REST_S + 2)
-    return start_s
+    _wait(session, session.now_s() + PERIOD_S + REST_S, 2 * REST_S + 2)
+    return session.sent_since_s
 
 
 def _loops(

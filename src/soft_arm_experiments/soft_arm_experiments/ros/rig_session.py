@@ -99,6 +99,7 @@ class RigSession(Session):
         self.images = Series()
         self.diagnostics: dict[str, dict[str, str]] = {}  # newest values of each node
         self.command_pa: np.ndarray | None = None  # sent at 50 Hz while set
+        self.sent_pa, self.sent_since_s = self.command_pa, 0.0  # what was sent last, since when
         self.commanded_by_others_s: float | None = None  # time of another node's last command
         # A publisher only while it commands: the controller takes no goal beside another.
         self._command: Publisher | None = None
@@ -285,6 +286,8 @@ class RigSession(Session):
                 ChamberPressures, 'pressure_command', qos.COMMAND
             )
             self._command.publish(conversions.command_message(command_pa, self._robot, self.node))
+            if command_pa is not self.sent_pa:
+                self.sent_pa, self.sent_since_s = command_pa, self._ticked_s
         elif self._command is not None:
             self.node.destroy_publisher(self._command)
             self._command = None
