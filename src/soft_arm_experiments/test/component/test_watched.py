@@ -16,16 +16,25 @@ def ask(url, timeout_s=60.0):
         return answer.read().decode()
 
 
+def ask_the_twin(watched):
+    try:
+        return ask(watched.url)
+    except TimeoutError:
+        if os.getloadavg()[0] < os.cpu_count():
+            raise
+        pytest.skip('other programs leave no core idle, and the twin runs on nothing else')
+
+
 def test_the_first_page_starts_the_twin_when_the_cores_are_idle_and_the_end_ends_it(tmp_path):
     log = tmp_path / 'twin.log'
     with Watched(log) as watched:
         assert watched._process is None
         assert not log.exists()
-        assert '<title>' in ask(watched.url)
+        assert '<title>' in ask_the_twin(watched)
         process = watched._process
         assert os.sched_getscheduler(process.pid) == os.SCHED_IDLE
         assert process.poll() is None
-        assert '<title>' in ask(watched.url)
+        assert '<title>' in ask_the_twin(watched)
         assert watched._process is process
     assert process.poll() is not None
     with pytest.raises(URLError):
