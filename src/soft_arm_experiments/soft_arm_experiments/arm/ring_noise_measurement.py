@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 
@@ -30,6 +31,7 @@ def measure(
     tip_source: str,
     on_pose: Callable[[], object],
     poses: int = POSES,
+    network: Path | None = None,
 ) -> tuple[RingNoise, Measurement]:
     """Move a virtual arm to random poses, open loop, and compare every ring with the true tip.
 
@@ -40,6 +42,7 @@ def measure(
         tip_source: Name of the tracker.
         on_pose: Called `poses` times.
         poses: Their number.
+        network: Exported network of the tracker yolact; None: the shipped one.
 
     Raises:
         VisionError: If the ring is not found in a tenth of the images.
@@ -48,7 +51,7 @@ def measure(
     robot, plant = arm.robot, pneumatic_arm(arm.robot, SEED)
     period_s = 1.0 / camera_for(robot).image.rate_hz
     places_m, errors_m, stated_m2 = [], [], []
-    with closing(CameraEye(robot, mounting, SEED, tip_source, sensor)) as eye:
+    with closing(CameraEye(robot, mounting, SEED, tip_source, sensor, network)) as eye:
         for lengths_m in reach_poses(arm, mounting.T_base_camera[:3, 3], poses, SEED):
             plant.robot.actuate(arm.clip_pressures(arm.pressures(lengths_m)))
             for _ in range(IMAGES):

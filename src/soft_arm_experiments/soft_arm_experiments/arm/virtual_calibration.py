@@ -61,7 +61,12 @@ PARTS = SETS * 9 + STEPS + 1 + NOISE_POSES  # for progress
 Step = Callable[[], object]
 
 
-def rig_for(template: Rig, robot_name: str, on_part: Step = lambda: None) -> Rig:
+def rig_for(
+    template: Rig,
+    robot_name: str,
+    on_part: Step = lambda: None,
+    network: Path | None = None,
+) -> Rig:
     """Return a rig in the cache that has a template's devices and is calibrated for a robot.
 
     It is made first if there is none yet; then `on_part` is called `PARTS` times.
@@ -73,17 +78,20 @@ def rig_for(template: Rig, robot_name: str, on_part: Step = lambda: None) -> Rig
     robot = load_robot(robot_name)
     folder = cache_folder() / 'rigs' / f'{template.name}_{robot.name}_{robot.fingerprint}_{VERSION}'
     if not (folder / 'rig.yaml').exists():
-        _make(folder, template, robot_name, on_part)
+        _make(folder, template, robot_name, on_part, network)
     return load_rig(str(folder))
 
 
-def calibrate(rig: Rig, robot: Robot, on_part: Step = lambda: None) -> list[Path]:
+def calibrate(
+    rig: Rig, robot: Robot, on_part: Step = lambda: None, network: Path | None = None
+) -> list[Path]:
     """Measure all calibrations of an arm on virtual devices and save them in a rig.
 
     Args:
         rig: A virtual rig of one's own.
         robot: The robot.
         on_part: Called `PARTS` times.
+        network: Exported network that finds the ring; None: its colour does, or the shipped one.
 
     Returns:
         The files.
@@ -93,19 +101,27 @@ def calibrate(rig: Rig, robot: Robot, on_part: Step = lambda: None) -> list[Path
     """
     measured: tuple[tuple[Values, Measurement], ...] = (
         _curve(robot),
-        _extrinsics(robot, on_part),
+        _extrinsics(robot, on_part, network),
         _dynamics(robot, on_part),
     )
     paths = [save_calibration(rig, values, robot, how) for values, how in measured]
     mounting = extrinsics.load(rig, robot)
     noise = ring_noise_measurement.measure(
-        BellowsArm(robot), mounting, sensor_of(rig)[0], _segmenter(robot), on_part, NOISE_POSES
+        BellowsArm(robot),
+        mounting,
+        sensor_of(rig)[0],
+        _segmenter(robot, network),
+        on_part,
+        NOISE_POSES,
+        network,
     )
     paths.append(save_calibration(rig, noise[0], robot, noise[1]))
     return [path for path in paths if path is not None]
 
 
-def _make(folder: Path, template: Rig, robot_name: str, on_part: Step) -> None:
+def _make(
+    folder: Path, template: Rig, robot_name: str, on_part: Step, network: Path | None
+) -> None:
     """Make a rig in a folder, whole or not at all."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as unfinished:
@@ -115,7 +131,7 @@ def _make(folder: Path, template: Rig, robot_name: str, on_part: Step) -> None:
             shutil.copyfile(robot_name, new / 'robot.yaml')
         robot = robot_name if shipped else 'robot.yaml'
         (new / 'rig.yaml').write_text(f'devices: virtual\nrobot: {robot}\n')
-        calibrate(load_rig(str(new)), load_robot(robot_name), on_part)
+        calibrate(load_rig(str(new)), load_robot(robot_name), on_part, network)
         shutil.rmtree(folder, ignore_errors=True)
         new.rename(folder)
 
@@ -127,21 +143,25 @@ def _curve(robot: Robot) -> tuple[PressureLength, Measurement]:
     )
 
 
-def _segmenter(robot: Robot) -> str:
-    return 'colour' if is_coloured(ring_of(robot).colour_rgb) else 'yolact'
+def _segmenter(robot: Robot, network: Path | None) -> str:
+    return 'colour' if network is None and is_coloured(ring_of(robot).colour_rgb) else 'yolact'
 
 
-def _extrinsics(robot: Robot, on_part: Step) -> tuple[extrinsics.ExtrinsicValues, Measurement]:
+def _extrinsics(
+    robot: Robot, on_part: Step, network: Path | None
+) -> tuple[extrinsics.ExtrinsicValues, Measurement]:
     parameters, jig = camera_for(robot), jig_for(robot)
     image = parameters.image
     intrinsics = Intrinsics(
         image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px
     )
-    camera = VirtualCamera(robot, parameters, jig, seed=0)
     ring = ring_of(robot)
     detector = RingDetector(
-        ring, make_segmenter(_segmenter(robot), ring), sensor_of(load_rig('virtual'))[0]
+        ring,
+        make_segmenter(_segmenter(robot, network), ring, network),
+        sensor_of(load_rig('virtual'))[0],
     )
+    camera = VirtualCamera(robot, parameters, jig, seed=0)
     centres_m, place = [], []
     try:
         rest = np.zeros(camera.joints)

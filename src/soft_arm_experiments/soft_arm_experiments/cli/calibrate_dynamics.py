@@ -31,6 +31,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_robot()
     parser.add_rig()
     parser.add_argument('--plant-seed', type=seed_number, help='virtual arm to start (default: 1)')
+    parser.add_network()
     parser.add_argument(
         '--use-running',
         action='store_true',
@@ -68,6 +69,7 @@ def _run(options: Namespace) -> int:
                 control='false',
                 use_sim_time='true',
                 program=NAME,
+                **({'network': str(options.network.resolve())} if options.network else {}),
             )
         )
         starts_rig = not options.use_running and rig.devices != REAL

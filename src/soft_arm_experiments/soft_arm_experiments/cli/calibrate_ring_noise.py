@@ -32,6 +32,7 @@ def main(argv: list[str] | None = None) -> int:
         default='yolact',
         help='what measures the tip (default: %(default)s)',
     )
+    parser.add_network()
     parser.add_argument('--out', type=Path, metavar='FILE', help="another file than the rig's own")
     parser.add_json()
     return parser.answer(argv, _run, *ERRORS)
@@ -48,7 +49,12 @@ def _run(options: Namespace) -> int:
     mounting = extrinsics.load(rig, arm.robot)
     with tqdm(total=POSES, file=sys.stderr, desc='measuring', unit='pose') as progress:
         noise, measurement = measure(
-            arm, mounting, sensor_of(rig)[0], options.tip_source, progress.update
+            arm,
+            mounting,
+            sensor_of(rig)[0],
+            options.tip_source,
+            progress.update,
+            network=options.network,
         )
     path = save_calibration(rig, noise, arm.robot, measurement, options.out)
     if options.json:

@@ -5,13 +5,14 @@ import json
 import sys
 from argparse import Namespace
 from contextlib import redirect_stderr
+from pathlib import Path
 from typing import TextIO
 
 from tqdm import tqdm
 
 from soft_arm_control.errors import ControlError
 from soft_arm_description.calibration import load_header
-from soft_arm_description.command_line import CommandLine
+from soft_arm_description.command_line import CommandLine, input_file
 from soft_arm_description.rig import VIRTUAL, Rig, RigError, load_rig
 from soft_arm_description.robot import RobotFileError, load_robot
 from soft_arm_kinematics.errors import KinematicsError
@@ -40,6 +41,7 @@ def main(argv: list[str] | None = None) -> int:
         'softarm calibrate virtual --rig my_rig',
     )
     parser.add_rig()
+    parser.add_network()
     parser.add_json()
     return parser.answer(argv, _calibrate, *ERRORS)
 
@@ -53,6 +55,9 @@ def virtual_rig_for(argv: list[str] | None = None) -> int:
     )
     parser.add_argument('rig', help='name of a rig, or path of its folder')
     parser.add_argument('robot', help='name of a shipped robot or path of a robot file')
+    parser.add_argument(
+        'network', nargs='?', type=input_file, help='network that finds its ring, see --network'
+    )
     return parser.answer(argv, _print_folder, *ERRORS)
 
 
@@ -66,7 +71,7 @@ def _calibrate(options: Namespace) -> int:
             'rig of your own, `softarm rig new NAME --from virtual --robot FILE`'
         )
     with tqdm(total=PARTS, file=sys.stderr, desc='calibrating', unit='part') as progress:
-        paths = calibrate(rig, load_robot(rig.robot), progress.update)
+        paths = calibrate(rig, load_robot(rig.robot), progress.update, options.network)
     if options.json:
         print(json.dumps([str(path) for path in paths]))
     else:
@@ -74,10 +79,11 @@ def _calibrate(options: Namespace) -> int:
     return 0
 
 
-def calibrated_rig(rig_name: str, robot_name: str) -> Rig:
+def calibrated_rig(rig_name: str, robot_name: str, network: Path | None = None) -> Rig:
     """Return a rig; a virtual template for another robot is replaced by one for this robot.
 
-    Standard error shows the progress where that one is made.
+    Standard error shows the progress where that one is made. Its ring is found by the network, if
+    one is given.
 
     Raises:
         Errors of `ERRORS`: If the rig or the robot cannot be used.
@@ -93,13 +99,13 @@ def calibrated_rig(rig_name: str, robot_name: str) -> Rig:
 
         what = f'calibrating the virtual rig for {robot.name}, once'
         with tqdm(total=PARTS, file=sys.stderr, desc=what, unit='part', delay=0.1) as progress:
-            return rig_for(rig, robot_name, progress.update)
+            return rig_for(rig, robot_name, progress.update, network)
     return rig
 
 
 def _print_folder(options: Namespace) -> int:
     with _terminal() as terminal, redirect_stderr(terminal):
-        rig = calibrated_rig(options.rig, options.robot)
+        rig = calibrated_rig(options.rig, options.robot, options.network)
     print(rig.folder, end='')
     return 0
 

@@ -25,7 +25,7 @@ from soft_arm_description.command_line import (
     positive_count,
     seed_number,
 )
-from soft_arm_description.rig import Rig, load_rig
+from soft_arm_description.rig import Rig
 from soft_arm_description.robot import Robot
 from soft_arm_experiments.arm.experiments import experiment
 from soft_arm_experiments.arm.rig import Rig as ArmRig
@@ -134,10 +134,7 @@ def _run(options: Namespace, names: tuple[str, ...]) -> int:
 
     if not options.in_process and (options.pose_noise or options.delays):
         raise ControlError('--pose-noise and --delays are for a rig in this process: --in-process')
-    if options.in_process:
-        calibrated = calibrated_rig(options.rig, options.robot)
-    else:
-        calibrated = load_rig(options.rig)
+    calibrated = calibrated_rig(options.rig, options.robot, options.network)
     arm = load_bellows_arm(options.robot, calibrated.argument)
     dynamics = load_calibration(calibrated, Dynamics, arm.robot).values
     steps = {
@@ -151,7 +148,7 @@ def _run(options: Namespace, names: tuple[str, ...]) -> int:
         if options.in_process:
             rig, wait = _in_process(stack, options, calibrated, arm, dynamics)
         else:
-            rig, wait = _on_graph(stack, options, folder, arm.robot)
+            rig, wait = _on_graph(stack, options, calibrated, folder, arm.robot)
         progress = stack.enter_context(
             tqdm(
                 total=round(total_s),
@@ -210,12 +207,12 @@ def _in_process(
 
 
 def _on_graph(
-    stack: ExitStack, options: Namespace, folder: Path, robot: Robot
+    stack: ExitStack, options: Namespace, calibrated: Rig, folder: Path, robot: Robot
 ) -> tuple[ArmRig, Callable[[], None]]:
     """Return the rig of a ROS graph, recorded, and a function that waits until it is ready."""
     from soft_arm_experiments.ros.rig_session import RigSession
 
-    seed, check, simulated = _rig(stack, options, folder)
+    seed, check, simulated = _rig(stack, options, calibrated, folder)
     stack.enter_context(_recording(folder / 'bag'))
     if not options.no_twin:
         _offer_page(stack, folder)
@@ -226,7 +223,7 @@ def _on_graph(
 
 
 def _rig(
-    stack: ExitStack, options: Namespace, folder: Path
+    stack: ExitStack, options: Namespace, calibrated: Rig, folder: Path
 ) -> tuple[int | None, Callable[[], None], bool]:
     """Use the running rig, or start a virtual one in lockstep in a free ROS domain.
 
@@ -244,8 +241,8 @@ def _rig(
     domain = int(os.environ.get('ROS_DOMAIN_ID', '0'))
     if driver_is_running('soft_arm'):
         print(
-            f'a rig is already running in ROS domain {domain}: using it; --plant-seed and '
-            '--tip-source are ignored',
+            f'a rig is already running in ROS domain {domain}: using it; --plant-seed, '
+            '--tip-source and --network are ignored',
             file=sys.stderr,
         )
         return None, lambda: None, time_is_simulated()
@@ -260,6 +257,8 @@ def _rig(
         VirtualRig(
             options.plant_seed,
             folder / 'rig.log',
+            rig=calibrated.argument,
+            robot=options.robot,
             tip_source=options.tip_source,
             use_sim_time='true',
             program='experiment',

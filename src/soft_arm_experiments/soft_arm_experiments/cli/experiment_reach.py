@@ -60,7 +60,7 @@ def _run(options: Namespace) -> int:
     from soft_arm_experiments.arm.reach import reach, reach_poses, summary
     from soft_arm_sim.delays import load_delays
 
-    rig = calibrated_rig(options.rig, options.robot)
+    rig = calibrated_rig(options.rig, options.robot, options.network)
     arm = load_bellows_arm(options.robot, str(rig.folder))
     dynamics = load_calibration(load_rig(str(rig.folder)), Dynamics, arm.robot).values
     camera_m = extrinsics.load(rig, arm.robot).T_base_camera[:3, 3]

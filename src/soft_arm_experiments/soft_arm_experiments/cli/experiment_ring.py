@@ -42,6 +42,7 @@ def main(argv: list[str]) -> int:
         default='yolact',
         help='(default: %(default)s)',
     )
+    parser.add_network()
     parser.add_argument(
         '--depth-scale-error',
         type=number_in(-0.1, 0.1),
@@ -68,6 +69,7 @@ def _measure(options: Namespace) -> int:
             places=options.places,
             frames=options.fits,
             segmenter=options.tip_source,
+            network=options.network,
             depth_scale_error=options.depth_scale_error,
             seed=options.seed,
             report=bar.update,

@@ -177,13 +177,13 @@ def rig_to_measure(
         A function that raises ExperimentError if the virtual rig has ended.
 
     Raises:
-        ExperimentError: If the rig has to be running and is not, or a plant seed is given for it.
+        ExperimentError: If the rig has to be running and is not, or runs and is given arguments.
     """
     if options.use_running or rig.devices == REAL:
-        if options.plant_seed is not None:
+        if options.plant_seed is not None or 'network' in arguments:
             raise ExperimentError(
-                '--plant-seed selects the virtual rig that this command starts, '
-                f'but rig {rig.name!r} runs already: leave it out'
+                '--plant-seed and --network are for the virtual rig that this command starts, '
+                f'but rig {rig.name!r} runs already: leave them out'
             )
         require_driver(rig.name, namespace, launch_file)
         yield lambda: None

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,7 @@ def measure_places(
     places: int,
     frames: int,
     segmenter: str,
+    network: Path | None,
     depth_scale_error: float,
     seed: int,
     report: Callable[[], None],
@@ -65,6 +67,7 @@ def measure_places(
         places: Number of places.
         frames: Number of frames at each place.
         segmenter: 'colour' or 'yolact'.
+        network: Exported network of 'yolact'; None: the shipped one.
         depth_scale_error: Relative error of the virtual camera's depth scale; 0 after calibration.
         seed: Seed of places and noise.
         report: Called after every place.
@@ -86,7 +89,7 @@ def measure_places(
         image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px
     )
     rng, ring = np.random.default_rng(seed), ring_of(robot)
-    finder = make_segmenter(segmenter, ring)
+    finder = make_segmenter(segmenter, ring, network)
     try:
         plant = pneumatic_arm(robot, seed)
         camera = VirtualCamera(robot, parameters, load_calibration_jig(), seed)

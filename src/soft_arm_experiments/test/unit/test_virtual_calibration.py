@@ -25,7 +25,7 @@ def test_the_template_serves_its_own_robot_and_those_without_bellows(robot, caps
 
 
 def test_a_calibration_for_a_new_robot_shows_its_progress(monkeypatch, capsys):
-    def rig_for(rig, robot_name, on_part):
+    def rig_for(rig, robot_name, on_part, network):
         for _ in range(2):
             time.sleep(0.15)  # noqa: TID251  # a calibration takes time
             on_part()

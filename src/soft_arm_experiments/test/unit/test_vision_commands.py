@@ -5,6 +5,9 @@ import pytest
 
 from soft_arm_experiments.cli import (
     bench_vision,
+    calibrate_ring_noise,
+    experiment,
+    experiment_reach,
     experiment_ring,
     vision_draw,
     vision_evaluate,
@@ -28,6 +31,22 @@ def test_commands_refuse_a_robot_without_a_ring(command, arguments, tmp_path, ca
     assert command.main([*arguments, '--robot', 'squid_grasper']) == 2
     error = capsys.readouterr().err
     assert 'ring' in error and error.count('\n') == 1
+
+
+@pytest.mark.parametrize(
+    ('command', 'arguments'),
+    [
+        (bench_vision.main, ['--frames', '1', '--fits', '1']),
+        (experiment.bend, ['--in-process']),
+        (experiment_reach.main, ['--targets', '1']),
+        (experiment_ring.main, ['--places', '1']),
+        (calibrate_ring_noise.main, []),
+    ],
+)
+def test_commands_that_see_the_ring_take_a_network(command, arguments, tmp_path, capsys):
+    (tmp_path / 'mine.onnx').touch()
+    assert command([*arguments, '--network', str(tmp_path / 'mine.onnx')]) == 2
+    assert 'mine.onnx with its metadata mine.json cannot be read' in capsys.readouterr().err
 
 
 def test_the_mug_of_a_real_cloud_stands_on_its_table(capsys):

@@ -65,6 +65,9 @@ def test_card_belongs_to_the_network(tmp_path):
     )
     for name in (SHIPPED.name, SHIPPED.with_suffix('.json').name):
         shutil.copy(SHIPPED.parent / name, tmp_path / name)
+    earlier = metadata | {'verifier': {'constant': -6.2}}  # a key of cards of earlier releases
+    (tmp_path / SHIPPED.with_suffix('.json').name).write_text(json.dumps(earlier))
+    assert ExportedYolact(tmp_path / SHIPPED.name).classes == ('ring',)
     with (tmp_path / SHIPPED.name).open('ab') as file:
         file.write(b'x')
     with pytest.raises(VisionError, match='damaged'):

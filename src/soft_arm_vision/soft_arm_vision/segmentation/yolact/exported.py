@@ -57,7 +57,6 @@ class _Metadata(TypedDict):
     layout: _Layout
     depth: bool
     min_score: Annotated[FiniteFloat, Field(ge=0, le=1)]
-    verifier: NotRequired[dict[str, FiniteFloat]]  # of networks that find rings
     # Paint of the rings that it has learned from, and the mean of the darkest grey paint that it
     # finds as well, if any.
     ring_colour_rgb: NotRequired[tuple[_Share, _Share, _Share]]
