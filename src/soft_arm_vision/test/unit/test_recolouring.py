@@ -63,7 +63,7 @@ def test_ring_of_another_colour_is_found(ring, render_ring, rgb):
 @pytest.mark.parametrize(
     ('network', 'rgb', 'why'),
     [
-        (SHIPPED, (0.5, 0.5, 0.5), 'no grey, white or black rings'),
+        (SHIPPED, (0.5, 0.5, 0.5), 'no grey, white or black one'),
         (SHIPPED_FOR_GREY, (0.05, 0.05, 0.05), 'mean is below 0.3'),
     ],
 )

@@ -216,19 +216,18 @@ def _check_paint(
 ) -> None:
     alike = np.allclose(paint_rgb, known_rgb)
     if not alike and not is_coloured(known_rgb):
-        why = f'has learned the grey paint {tuple(known_rgb)} and knows no other'
+        why = f'knows only the grey paint {tuple(known_rgb)}'
     elif alike or is_coloured(paint_rgb):
         return
     elif darkest_grey is None:
-        why = 'has learned no grey, white or black rings'
+        why = 'finds no grey, white or black one'
     elif np.mean(paint_rgb) < darkest_grey:
-        why = f'misses black and grey rings whose mean is below {darkest_grey:g}'
+        why = f'finds no black or grey one whose mean is below {darkest_grey:g}'
     else:
         return
     raise VisionError(
         f'colour_rgb {tuple(paint_rgb)} of the ring: network {path.name} {why}: paint the ring in '
-        'a full colour and correct colour_rgb in the robot file, or train a network with '
-        '`softarm train ring-segmenter --robot` and this robot file'
+        'a full colour, or train a network with `softarm train ring-segmenter --robot FILE`'
     )
 
 
