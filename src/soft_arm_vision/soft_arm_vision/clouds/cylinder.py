@@ -52,7 +52,7 @@ def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def perpendiculars(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Two unit vectors that make a right-handed frame with each axis, shapes as axis, (..., 3)."""
     if axis.ndim == 1:
-        return _perpendiculars_of_one(np.ascontiguousarray(axis, float))
+        return perpendiculars_of_one(np.ascontiguousarray(axis, float))
     other = np.eye(3)[np.argmin(np.abs(axis), axis=-1)]
     e1 = cross(axis, other)
     e1 /= np.linalg.norm(e1, axis=-1, keepdims=True)
@@ -60,7 +60,8 @@ def perpendiculars(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @njit(cache=True, nogil=True)
-def _perpendiculars_of_one(axis):
+def perpendiculars_of_one(axis):
+    """Return two unit vectors that make a right-handed frame with an axis, shape (3,) each."""
     other = np.zeros(3)
     other[np.argmin(np.abs(axis))] = 1.0
     e1 = np.cross(axis, other)
@@ -134,7 +135,7 @@ def gauss_newton(
 ):
     """Return point, axis, outer radius and thickness after steps from a first guess."""
     for _ in range(iterations):
-        e1, e2 = _perpendiculars_of_one(axis)
+        e1, e2 = perpendiculars_of_one(axis)
         _, _, weight, _, matrix, gradient, middle = normal_equations(
             points, point, e1, e2, axis, radius, thickness, viewpoint, EVEN_NOISE, cut_m,
             one_sided, 0.0, np.inf,

@@ -6,6 +6,9 @@ those before the arm. The offsets have priors: what all points err alike is know
 many they are, and the covariance says so.
 """
 
+# mypy: disable-error-code="no-untyped-def"
+# Numba infers the types of the compiled functions.
+
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -13,17 +16,20 @@ import numpy as np
 
 from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_description.robot import Ring
+from soft_arm_kinematics.backends.machine_code import njit
 from soft_arm_vision.clouds.cloud import CELL_PX
-from soft_arm_vision.clouds.cylinder import cross, normal_equations, perpendiculars, tukey
+from soft_arm_vision.clouds.cylinder import normal_equations, perpendiculars_of_one
 from soft_arm_vision.errors import FitRefused
-from soft_arm_vision.ring.outline import EDGES_PER_PX, Outline, outline_residual
+from soft_arm_vision.ring.outline import EDGES_PER_PX, Outline, edge_distances
 from soft_arm_vision.ring.tolerances import TOLERANCES
 
 STEPS = 15
 STILL_M, STILL_RAD = 2e-5, 5e-4  # last step of a fit
 ROLL_VARIANCE_RAD2 = np.pi**2 / 3  # nothing is known of the rotation about the axis
 MAX_SHIFT_M, MAX_TILT_RAD = 0.02, 0.3  # of one step
-Axes = tuple[np.ndarray, np.ndarray, np.ndarray]
+CUT_SIGMAS, MIN_INCIDENCE = TOLERANCES.cut_sigmas, TOLERANCES.min_incidence
+MIN_POINTS, MIN_EDGES = TOLERANCES.min_points, TOLERANCES.min_edges
+ARM_EDGE_PX = TOLERANCES.arm_edge_px
 
 
 @dataclass(frozen=True)
@@ -62,17 +68,19 @@ class RingProblem:
     """
 
     def __init__(self, points: np.ndarray, outline: Outline, ring: Ring, sensor: DepthSensor):
-        self._points, self._outline, self._ring = points, outline, ring
         depth_m = points[:, 2]
-        self._directions = points / depth_m[:, None]
-        self._spread = sensor.sigma_m(depth_m) * np.linalg.norm(self._directions, axis=1)
+        directions = points / depth_m[:, None]
+        spread = sensor.sigma_m(depth_m) * np.linalg.norm(directions, axis=1)
         # Number of cells, and of edge points, that are worth one whose error is independent.
-        self._alike = max(1.0, sensor.independent_px2 / CELL_PX**2)
-        self._edge_alike = max(1.0, 2 * TOLERANCES.edge_correlation_px * EDGES_PER_PX)
-        self._edge_px = float(np.hypot(sensor.edge_sd_px, TOLERANCES.edge_rounding_px))
+        alike = max(1.0, sensor.independent_px2 / CELL_PX**2)
+        edge_alike = max(1.0, 2 * TOLERANCES.edge_correlation_px * EDGES_PER_PX)
+        edge_px = float(np.hypot(sensor.edge_sd_px, TOLERANCES.edge_rounding_px))
         offset_sd_m = max(float(sensor.common_sd_m(np.median(depth_m))), 1e-6)
-        self._prior_sd = np.array([offset_sd_m, TOLERANCES.edge_offset_px, TOLERANCES.arm_edge_px])
-        self._prior_mean = np.array([sensor.bias_m, 0.0, 0.0])
+        self._wall = points, directions, spread, alike
+        self._edges = outline.rays, outline.arm_adjacent, outline.pixel, edge_px, edge_alike
+        self._size = ring.radius_m, ring.height_m, ring.thickness_m
+        sd = [np.inf] * 5 + [offset_sd_m, TOLERANCES.edge_offset_px, TOLERANCES.arm_edge_px]
+        self._prior = np.array([0, 0, 0, 0, 0, sensor.bias_m, 0, 0]), np.array(sd)
 
     def solve(
         self, centre: np.ndarray, axis: np.ndarray, cuts_px: tuple[float, ...] | None = None
@@ -83,50 +91,17 @@ class RingProblem:
             FitRefused: If too few points lie on the wall or too few edges on the contour.
         """
         cuts_px = TOLERANCES.edge_cuts_px if cuts_px is None else cuts_px
-        offsets = self._prior_mean.copy()
-        wall_scale = edge_scale = 1.0
-        for number in range(STEPS):
-            cut_px = cuts_px[min(number, len(cuts_px) - 1)]
-            axes = *perpendiculars(axis), axis
-            wall, r, w, sigma = self._wall(centre, axes, offsets[0], wall_scale)
-            edge, s, v, edge_sigma = self._edges(centre, axes, offsets, cut_px, edge_scale)
-            if np.count_nonzero(w) < TOLERANCES.min_points:
-                raise FitRefused(f'bad fit: {np.count_nonzero(w)} points lie on the wall')
-            if np.count_nonzero(v) < TOLERANCES.min_edges:
-                raise FitRefused("bad fit: the mask's outline is not the ring's")
-            wall_scale = max(1.0, 1.4826 * float(np.median(np.abs(r / sigma)[w > 0])) * wall_scale)
-            free = (v > 0) & ~self._outline.arm_adjacent
-            if free.sum() >= TOLERANCES.min_edges and number >= len(cuts_px) - 1:
-                edge_scale = max(
-                    1.0, float(np.sqrt(np.average(s[free] ** 2, weights=v[free]))) / self._edge_px
-                )
-            known = wall.T * (w / sigma**2 / self._alike)
-            edge_known = edge.T * (v / edge_sigma**2 / self._edge_alike)
-            hessian = known @ wall + edge_known @ edge
-            gradient = known @ r + edge_known @ s
-            hessian[[5, 6, 7], [5, 6, 7]] += 1 / self._prior_sd**2
-            gradient[5:] += (self._prior_mean - offsets) / self._prior_sd**2
-            hessian[np.arange(5), np.arange(5)] += 1e-9 * np.trace(hessian[:5, :5])
-            covariance = np.linalg.inv(hessian)
-            step = covariance @ gradient
-            step[:3] = np.clip(step[:3], -MAX_SHIFT_M, MAX_SHIFT_M)
-            step[3:5] = np.clip(step[3:5], -MAX_TILT_RAD, MAX_TILT_RAD)
-            offsets = offsets + step[5:]
-            centre = centre + step[:3] @ np.array(axes)
-            axis = axis + step[3:5] @ np.array(axes[:2])
-            axis = axis / np.linalg.norm(axis)
-            still = np.abs(step[:3]).max() < STILL_M and np.abs(step[3:5]).max() < STILL_RAD
-            if still and number >= len(cuts_px):
-                break
-        cost = _cost(r / sigma, w) / self._alike + _cost(s / edge_sigma, v) / self._edge_alike
-        cost += float(np.square((offsets - self._prior_mean) / self._prior_sd).sum())
+        start = (np.array(part, float) for part in (centre, axis, cuts_px))
+        centre, axis, axes, hessian, shares, cost = _descend(
+            self._wall, self._edges, self._size, self._prior, *start
+        )
+        covariance = np.linalg.inv(hessian)
         known = np.delete(np.delete(hessian, 5, axis=0), 5, axis=1)
         return RingFit(
             centre,
             axis,
             _six(covariance[:5, :5], axes),
-            np.count_nonzero(w) / len(w),
-            np.count_nonzero(v) / len(v),
+            *shares,
             float(np.sqrt(np.linalg.eigvalsh(np.linalg.inv(known)[:3, :3])[-1])),
             cost,
         )
@@ -158,50 +133,90 @@ class RingProblem:
             covariance += weight * np.outer(apart, apart)
         return replace(best, covariance=covariance)
 
-    def _wall(
-        self, centre: np.ndarray, axes: Axes, offset_m: float, scale: float
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return rows (n, 8), residuals [m], weights and noise [m] of the points, (n,) each."""
-        points = self._points - offset_m * self._directions
-        rows, residual, weight, noise, *_ = normal_equations(
-            points, np.asarray(centre, float), *np.array(axes), self._ring.radius_m,
-            self._ring.thickness_m, np.zeros(3), scale * self._spread, TOLERANCES.cut_sigmas,
-            False, TOLERANCES.min_incidence, 0.75 * self._ring.height_m,
+
+@njit(cache=True, nogil=True)
+def _descend(wall, edges, size, prior, centre, axis, cuts_px):
+    """Return centre and axis of least cost, the axes of the last step, and what is known there.
+
+    What is known: the matrix (8, 8) of the normal equations, the shares of points on the wall and
+    of edge points on the contour, and the cost.
+    """
+    points, directions, spread, alike = wall
+    rays, beside_arm, pixel, edge_px, edge_alike = edges
+    radius_m, height_m, thickness_m = size
+    prior_mean, prior_sd = prior
+    offsets, wall_scale, edge_scale, row = prior_mean.copy(), 1.0, 1.0, np.zeros(8)
+    for number in range(STEPS):
+        cut_px = cuts_px[min(number, len(cuts_px) - 1)]
+        e1, e2 = perpendiculars_of_one(axis)
+        axes = np.stack((e1, e2, axis))
+        hessian, gradient = np.zeros((8, 8)), np.zeros(8)
+        on_wall, r, w, sigma, _, _, _ = normal_equations(
+            points - offsets[5] * directions, centre, e1, e2, axis, radius_m, thickness_m,
+            np.zeros(3), wall_scale * spread, CUT_SIGMAS, False, MIN_INCIDENCE, 0.75 * height_m,
         )  # fmt: skip
-        full = np.zeros((len(rows), 8))
-        full[:, [0, 1, 3, 4]] = rows[:, :4]
-        full[:, 5] = rows[:, 0] * (self._directions @ axes[0]) + rows[:, 1] * (
-            self._directions @ axes[1]
+        row[:] = 0.0
+        for i in np.flatnonzero(w):
+            row[:2], row[3:5] = on_wall[i, :2], on_wall[i, 2:4]
+            row[5] = row[0] * (directions[i] @ e1) + row[1] * (directions[i] @ e2)
+            _add(hessian, gradient, row, r[i], w[i] / sigma[i] ** 2 / alike)
+        distance, contact, slope = edge_distances(
+            rays, beside_arm, centre, axis, radius_m, height_m, thickness_m
         )
-        return full, residual, weight, noise
+        s = distance / pixel - np.where(beside_arm, offsets[7], offsets[6])
+        edge_sigma = np.where(beside_arm, ARM_EDGE_PX, edge_scale * edge_px)
+        cut = np.where(beside_arm, max(cut_px, 3 * ARM_EDGE_PX), cut_px)
+        v = np.square(np.maximum(1 - np.square(s / cut), 0.0))
+        for i in np.flatnonzero(v):
+            turned, g = np.cross(contact[i] - centre, slope[i]), slope[i]
+            row[:3], row[3], row[4], row[5:] = axes @ g, turned @ e2, -(turned @ e1), 0.0
+            row[:5] /= pixel
+            row[7 if beside_arm[i] else 6] = 1.0
+            _add(hessian, gradient, row, s[i], v[i] / edge_sigma[i] ** 2 / edge_alike)
+        if np.count_nonzero(w) < MIN_POINTS or np.count_nonzero(v) < MIN_EDGES:
+            raise FitRefused("bad fit: too few points lie on the wall or edges on the ring's")
+        wall_cost = _cost(r / sigma, w) / alike
+        edge_cost = _cost(s / edge_sigma, v) / edge_alike
+        wall_scale = max(1.0, 1.4826 * np.median(np.abs(r / sigma)[w > 0]) * wall_scale)
+        free = (v > 0) & ~beside_arm
+        if free.sum() >= MIN_EDGES and number >= len(cuts_px) - 1:
+            edge_scale = max(1.0, np.sqrt((v * s * s)[free].sum() / v[free].sum()) / edge_px)
+        hessian += np.diag(1 / prior_sd**2)
+        gradient += (prior_mean - offsets) / prior_sd**2
+        step = np.linalg.solve(hessian, gradient)
+        step[:3] = np.minimum(np.maximum(step[:3], -MAX_SHIFT_M), MAX_SHIFT_M)
+        step[3:5] = np.minimum(np.maximum(step[3:5], -MAX_TILT_RAD), MAX_TILT_RAD)
+        offsets[5:] += step[5:]
+        centre = centre + step[:3] @ axes
+        axis = axis + step[3:5] @ axes[:2]
+        axis = axis / np.sqrt(axis @ axis)
+        still = np.abs(step[:3]).max() < STILL_M and np.abs(step[3:5]).max() < STILL_RAD
+        if still and number >= len(cuts_px):
+            break
+    shares = np.count_nonzero(w) / len(w), np.count_nonzero(v) / len(v)
+    off = (prior_mean - offsets) / prior_sd
+    return centre, axis, axes, hessian, shares, wall_cost + edge_cost + off @ off
 
-    def _edges(
-        self, centre: np.ndarray, axes: Axes, offsets: np.ndarray, cut_px: float, scale: float
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return rows (n, 8), residuals, weights and noise [px] of the edge points, (n,) each."""
-        outline, ring, (e1, e2, axis) = self._outline, self._ring, axes
-        edge = outline_residual(
-            outline, centre, axis, ring.radius_m, ring.height_m, ring.thickness_m
-        )
-        turned, g = cross(edge.contact - centre, edge.gradient), edge.gradient
-        beside_arm = outline.arm_adjacent
-        full = np.zeros((len(g), 8))
-        full[:, :5] = np.column_stack([g @ e1, g @ e2, g @ axis, turned @ e2, -(turned @ e1)])
-        full[:, :5] /= outline.pixel
-        full[:, 6], full[:, 7] = ~beside_arm, beside_arm
-        residual = edge.distance / outline.pixel - full[:, 6:] @ offsets[1:]
-        sigma = np.where(beside_arm, TOLERANCES.arm_edge_px, scale * self._edge_px)
-        cut = np.where(beside_arm, np.maximum(cut_px, 3 * TOLERANCES.arm_edge_px), cut_px)
-        return full, residual, tukey(residual, cut), sigma
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _add(hessian, gradient, row, residual, information):
+    for a in range(len(row)):
+        if row[a] != 0:
+            gradient[a] += information * row[a] * residual
+            for b in range(len(row)):
+                hessian[a, b] += information * row[a] * row[b]
 
 
-def _cost(normalised: np.ndarray, weight: np.ndarray) -> float:
+@njit(cache=True, nogil=True)
+def _cost(normalised, weight):
     """Return the sum of squares; a point without weight counts as one at Tukey's cut."""
-    cut = TOLERANCES.cut_sigmas
-    return float(np.minimum(np.where(weight > 0, np.square(normalised), cut**2), cut**2).sum())
+    cost = 0.0
+    for i in range(len(weight)):
+        cost += min(normalised[i] ** 2, CUT_SIGMAS**2) if weight[i] > 0 else CUT_SIGMAS**2
+    return cost
 
 
-def _six(unknowns: np.ndarray, axes: Axes) -> np.ndarray:
+def _six(unknowns: np.ndarray, axes: np.ndarray) -> np.ndarray:
     """Return the covariance (6, 6) of position and rotation from that of the five unknowns."""
     e1, e2, axis = axes
     spread = np.zeros((6, 5))

@@ -10,11 +10,10 @@ the axis follows, and it does not suffer from flying pixels.
 
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 
 from soft_arm_kinematics.backends.machine_code import njit
-from soft_arm_vision.clouds.cylinder import perpendiculars
+from soft_arm_vision.clouds.cylinder import perpendiculars, perpendiculars_of_one
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.segmentation.candidate import Candidate
 
@@ -25,6 +24,9 @@ FREE_PX = (2, 4, 6)  # beside a free edge there is nothing nearer at any of thes
 OCCLUDER_GAP_M = 0.015
 FREE_GAP_M = 0.008
 ARM_ADJACENT_GAP_M = 0.1  # the arm begins less than this behind the edge
+# Pieces of the model's edges, by which edge points they are compared with: those without the arm
+# beside them, those with it, or both.
+FAR_RIM, INNER_RIM, ANY = 0, 1, 2
 _ANGLES = 2 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
 # Polygon whose mean radius is that of the circle.
 _RIM = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)]) / np.cos(np.pi / RIM_POINTS) ** 0.5
@@ -147,79 +149,73 @@ def outline_residual(
         height_m: Height.
         thickness_m: Thickness of the wall.
     """
-    rim, half = rim_points(centre, axis, radius_m), 0.5 * height_m * axis
-    rims = np.concatenate([rim + half, rim - half])
-    hull = cv2.convexHull(_project(rims).astype(np.float32), returnPoints=False)[:, 0]
     centre, axis = np.ascontiguousarray(centre, float), np.ascontiguousarray(axis, float)
-    edges = _model_edges(rims, hull, centre, axis, 0.5 * height_m, 1 - thickness_m / radius_m)
     return OutlineResidual(
-        *_distances(outline.rays, outline.arm_adjacent, _project(centre[None])[0], *edges)
+        *edge_distances(
+            outline.rays, outline.arm_adjacent, centre, axis, radius_m, height_m, thickness_m
+        )
     )
 
 
 @njit(cache=True, nogil=True)
-def _model_edges(rims, hull, centre, axis, half_height_m, inner_share):
-    """Return the straight pieces of the ring's visible edges: starts and ends (m, 3).
-
-    Two masks (m,) say which pieces are never arm-adjacent and which only are.
-    """
-    count = len(hull)
-    start, end = np.empty((count + RIM_POINTS, 3)), np.empty((count + RIM_POINTS, 3))
-    never_arm_adjacent = np.zeros(count + RIM_POINTS, np.bool_)
-    only_arm_adjacent = np.zeros(count + RIM_POINTS, np.bool_)
-    which = -1  # end that the camera looks into
-    for side in range(2):
-        towards = half_height_m + (centre @ axis) * (1 - 2 * side)
-        if towards < 0:
-            which = side
-    for i in range(count):
-        after = hull[(i + 1) % count]
-        start[i], end[i] = rims[hull[i]], rims[after]
-        never_arm_adjacent[i] = (
-            which >= 0 and hull[i] // RIM_POINTS == which and after // RIM_POINTS == which
-        )
-    if which >= 0:
-        middle = centre + half_height_m * (1 - 2 * which) * axis
+def edge_distances(rays, arm_adjacent, centre, axis, radius_m, height_m, thickness_m):
+    """Return the parts of an `OutlineResidual`; see `outline_residual`."""
+    e1, e2 = perpendiculars_of_one(axis)
+    out = radius_m * (_RIM[0].reshape(-1, 1) * e1 + _RIM[1].reshape(-1, 1) * e2)
+    start, end = np.empty((4 * RIM_POINTS, 3)), np.empty((4 * RIM_POINTS, 3))
+    kind, count = np.empty(4 * RIM_POINTS, np.int8), 0
+    for side in (-1, 1):
+        middle = centre + 0.5 * side * height_m * axis
+        looks_in = side * (middle @ axis) < 0
+        seen = _faces_camera(centre, out[-1], out[0])
         for i in range(RIM_POINTS):
-            first = middle + inner_share * (rims[which * RIM_POINTS + i] - middle)
-            second = middle + inner_share * (
-                rims[which * RIM_POINTS + (i + 1) % RIM_POINTS] - middle
-            )
-            if (first - middle) @ first < 0 and (second - middle) @ second < 0:  # on the near half
-                start[count], end[count], only_arm_adjacent[count] = first, second, True
-                count += 1
-    return start[:count], end[:count], never_arm_adjacent[:count], only_arm_adjacent[:count]
+            before, after = out[i], out[(i + 1) % RIM_POINTS]
+            was_seen, seen = seen, _faces_camera(centre, before, after)
+            if looks_in != seen:  # the wall and the flat end meet at the silhouette
+                start[count], end[count] = middle + before, middle + after
+                kind[count], count = FAR_RIM if looks_in else ANY, count + 1
+            if side > 0 and was_seen != seen:
+                start[count], end[count] = middle + before, middle + before - height_m * axis
+                kind[count], count = ANY, count + 1
+            if looks_in and seen:
+                inner = 1 - thickness_m / radius_m
+                start[count], end[count] = middle + inner * before, middle + inner * after
+                kind[count], count = INNER_RIM, count + 1
+    inside = centre[:2] / centre[2]
+    return _distances(rays, arm_adjacent, inside, start[:count], end[:count], kind[:count])
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _faces_camera(centre, before, after):
+    """Whether the wall between two corners of a rim, relative to its centre, is seen outside."""
+    outwards = before + after
+    return outwards @ (centre + 0.5 * outwards) < 0
 
 
 @njit(cache=True, nogil=True)
-def _distances(rays, arm_adjacent, inside, start, end, never_arm_adjacent, only_arm_adjacent):
+def _distances(rays, arm_adjacent, inside, start, end, kind):
     """Compare every point with the nearest admissible piece; see `OutlineResidual`."""
     pieces = len(start)
-    u0 = np.empty(pieces)
-    v0 = np.empty(pieces)
-    along_u = np.empty(pieces)
-    along_v = np.empty(pieces)
-    length = np.empty(pieces)
-    for j in range(pieces):
-        u0[j], v0[j] = start[j, 0] / start[j, 2], start[j, 1] / start[j, 2]
-        du, dv = end[j, 0] / end[j, 2] - u0[j], end[j, 1] / end[j, 2] - v0[j]
-        length[j] = max(np.sqrt(du * du + dv * dv), 1e-12)
-        along_u[j], along_v[j] = du / length[j], dv / length[j]
+    u0, v0 = start[:, 0] / start[:, 2], start[:, 1] / start[:, 2]
+    along_u, along_v = end[:, 0] / end[:, 2] - u0, end[:, 1] / end[:, 2] - v0
+    length = np.maximum(np.sqrt(along_u**2 + along_v**2), 1e-12)
+    along_u, along_v = along_u / length, along_v / length
     distance = np.empty(len(rays))
     contact = np.empty((len(rays), 3))
     gradient = np.empty((len(rays), 3))
     for i in range(len(rays)):
-        least, j, foot = np.inf, 0, 0.0
+        least, j, foot = np.inf, -1, 0.0
         for k in range(pieces):
-            if (arm_adjacent[i] and never_arm_adjacent[k]) or (
-                not arm_adjacent[i] and only_arm_adjacent[k]
-            ):
+            if kind[k] == (FAR_RIM if arm_adjacent[i] else INNER_RIM):
                 continue
             u, v = rays[i, 0] - u0[k], rays[i, 1] - v0[k]
             t = min(max(u * along_u[k] + v * along_v[k], 0.0), length[k])
             squared = (u - t * along_u[k]) ** 2 + (v - t * along_v[k]) ** 2
             if squared < least:
                 least, j, foot = squared, k, t
+        if j < 0:  # no edge of a ring around the camera
+            distance[i], contact[i], gradient[i] = np.inf, 0.0, 0.0
+            continue
         outwards = (
             1.0 if along_v[j] * (u0[j] - inside[0]) - along_u[j] * (v0[j] - inside[1]) > 0 else -1.0
         )
@@ -234,7 +230,3 @@ def _distances(rays, arm_adjacent, inside, start, end, never_arm_adjacent, only_
         gradient[i, 0], gradient[i, 1] = normal_u / z, normal_v / z
         gradient[i, 2] = -(normal_u * contact[i, 0] + normal_v * contact[i, 1]) / (z * z)
     return distance, contact, gradient
-
-
-def _project(points: np.ndarray) -> np.ndarray:
-    return points[:, :2] / points[:, 2:]
