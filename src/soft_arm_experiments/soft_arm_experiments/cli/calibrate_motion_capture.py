@@ -2,13 +2,20 @@
 
 import json
 from argparse import Namespace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from soft_arm_description.calibration import Measurement, save_calibration, saved
-from soft_arm_description.command_line import CommandLine, input_file, number_in, output_file
-from soft_arm_description.rig import VIRTUAL, load_rig
+from soft_arm_description.command_line import (
+    CommandLine,
+    input_file,
+    input_path,
+    number_in,
+    output_file,
+)
+from soft_arm_description.rig import VIRTUAL, RigError, load_rig
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_sim.cameras.placement import jig_for
 from soft_arm_sim.motion_capture import VirtualMotionCapture, load_motion_capture
@@ -16,6 +23,10 @@ from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.motion_capture import MotionCapture
 from soft_arm_vision.calibration.points import COLUMNS, read_correspondences
 from soft_arm_vision.errors import VisionError
+from softarm_cli.errors import BagError
+
+if TYPE_CHECKING:
+    from soft_arm_experiments.bags.pose_latency import Latency
 
 SETS, SEED = 10, 0  # of the virtual system
 ROTATION_SD_RAD = 2e-3  # points show no rotation
@@ -28,9 +39,9 @@ def main(argv: list[str] | None = None) -> int:
         description="Find the pose of a motion-capture system in the arm's base frame from places "
         'at which the tip was held, and save it with where the tip is on the tracked body and how '
         'late poses are. On the virtual rig the places are those of its jig, and nothing needs to '
-        'run.',
+        'run. The latency is found from a bag of a motion that the camera has seen too.',
         epilog='example: softarm calibrate motion-capture --rig my_rig --points tip.csv '
-        '--world-frame mocap --latency-s 0.008',
+        '--world-frame mocap --bag motion',
     )
     parser.add_rig()
     parser.add_robot()
@@ -50,15 +61,25 @@ def main(argv: list[str] | None = None) -> int:
             metavar=('X', 'Y', 'Z'),
             help=f'{what} of the tip in the frame of the body [{unit}] (default: 0 0 0)',
         )
-    parser.add_argument(
+    latency = parser.add_mutually_exclusive_group()
+    latency.add_argument(
         '--latency-s',
         type=number_in(-1.0, 1.0),
         default=0.0,
         help='how much older than its stamp a pose is [s] (default: %(default)s)',
     )
+    latency.add_argument(
+        '--bag',
+        type=input_path,
+        help="bag of a motion with the system's poses and images or the camera's tip_pose: finds "
+        'the latency',
+    )
+    parser.add_argument(
+        '--body-pose', metavar='TOPIC', help="the body's pose in the bag, if there are several"
+    )
     parser.add_argument('--out', type=output_file(), help='save to this file instead')
     parser.add_json()
-    return parser.answer(argv, _calibrate, VisionError)
+    return parser.answer(argv, _calibrate, VisionError, BagError, RigError)
 
 
 def _calibrate(options: Namespace) -> int:
@@ -80,6 +101,10 @@ def _calibrate(options: Namespace) -> int:
         raise VisionError(
             f'the places of the tip on rig {rig.name!r} are not known: give them with --points'
         )
+    latency = None
+    if options.bag:
+        latency = _latency(options, frame, T_body_tip)
+        latency_s = round(latency.latency_s, 5)
     found = extrinsics.solve(world_m, base_m, place)
     posed = extrinsics.values_of(found, robot.base.frame, frame)
     values = MotionCapture(
@@ -97,7 +122,8 @@ def _calibrate(options: Namespace) -> int:
     measurement = Measurement(
         devices=rig.devices,
         method=f'least squares on {found.points} places of the tip',
-        residuals={'rms_m': round(found.residual_m, 7)},
+        residuals={'rms_m': round(found.residual_m, 7)}
+        | ({} if latency is None else {'latency_sd_s': round(latency.sd_s, 6)}),
         limits={
             f'{axis}_m': (float(low), float(high))
             for axis, low, high in zip('xyz', kept_m.min(axis=0), kept_m.max(axis=0), strict=True)
@@ -105,11 +131,49 @@ def _calibrate(options: Namespace) -> int:
     )
     path = save_calibration(rig, values, robot, measurement, options.out)
     if options.json:
-        print(json.dumps({'file': path and str(path), 'values': values.model_dump(mode='json')}))
+        how_late = latency and vars(latency)
+        said = {'values': values.model_dump(mode='json'), 'latency': how_late}
+        print(json.dumps(said | {'file': path and str(path)}))
         return 0
     print(f'residual {1e3 * found.residual_m:.2f} mm rms at {found.points} places')
+    if latency is not None:
+        print(
+            f'poses are {1e3 * latency.latency_s:.1f} +- {1e3 * latency.sd_s:.1f} ms older than '
+            f'their stamps, by {latency.samples} places of the camera, '
+            f'{1e3 * latency.residual_m:.2f} mm rms away'
+        )
     print(saved(path, rig))
     return 0
+
+
+def _latency(options: Namespace, world_frame: str, T_body_tip: np.ndarray) -> 'Latency':
+    """Return how late the poses in the bag are."""
+    # Slow to import: with a bag only.
+    from soft_arm_experiments.bags.arm_files import load_files
+    from soft_arm_experiments.bags.pose_latency import find_latency
+    from soft_arm_experiments.bags.recorded import find_topics, read_rings
+    from soft_arm_experiments.bags.track import Track
+    from soft_arm_experiments.vision.bag_frames import read_poses, topics_of
+    from softarm_cli.bags.file import open_bag, warn_of_cut
+
+    files = load_files(options.robot, options.rig, None, 'yolact')
+    with open_bag(options.bag) as bag:
+        warn_of_cut(bag, 'softarm calibrate')
+        found = {
+            topic: poses
+            for topic in topics_of(bag, 'geometry_msgs/msg/PoseStamped', '')
+            if (poses := read_poses(bag, topic)).frame_id == world_frame
+            and options.body_pose in (None, topic)
+        }
+        if len(found) != 1:
+            raise VisionError(
+                f'{len(found)} topics in {bag.path} hold poses in the frame {world_frame!r}, one '
+                'is needed: give --world-frame and --body-pose'
+            )
+        (poses,) = found.values()
+        rings = read_rings(bag, find_topics(bag, None, None, files.mounting), files)
+    late = Track.of(poses.stamps_ns, (poses.T @ T_body_tip)[:, :3, 3])
+    return find_latency(late, Track.of(rings.stamps_ns, rings.points_m))
 
 
 def _virtual_places(robot: Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
