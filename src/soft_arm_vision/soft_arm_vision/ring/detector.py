@@ -6,12 +6,10 @@ counts.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from time import process_time
+from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from soft_arm_description.depth_sensor import D435I, DepthSensor
 from soft_arm_description.robot import Ring
@@ -39,7 +37,6 @@ from soft_arm_vision.segmentation.segmenter import Segmenter
 TRACKED_FRAMES = 5  # a pose older than this many frames is no start for the next
 MAX_DRAWN = 3  # masks that are drawn for one start, each about the pose fitted to the one before
 ExpectedAxis = Callable[[np.ndarray], np.ndarray]
-_LIBRARIES = ThreadpoolController()
 
 
 @dataclass(frozen=True)
@@ -51,14 +48,12 @@ class Detection:
         reason: Why there is none, or None.
         candidate: Mask that was used, or None.
         warm: Whether the previous pose was a good enough start.
-        cpu_s: Processor time of each stage [s].
     """
 
     fit: RingFit | None
     reason: str | None
     candidate: Candidate | None = None
     warm: bool = False
-    cpu_s: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -122,8 +117,6 @@ class RingDetector:
         self._last: Candidate | None = None  # of the frame before
         self._missed = 0
 
-    # A second BLAS thread would only spin and take its core from the network.
-    @_LIBRARIES.wrap(limits=1, user_api='blas')
     def detect(
         self,
         colour: np.ndarray,
@@ -145,57 +138,59 @@ class RingDetector:
         try:
             cloud.check_images(colour, depth, intrinsics)
         except VisionError as error:
-            self._missing(None, {})
+            self._missing(None)
             return Detection(None, str(error))
-        clock = process_time()
-        cpu_s: dict[str, float] = {}
-
-        def lap(stage: str) -> None:
-            nonlocal clock
-            now = process_time()
-            cpu_s[stage], clock = cpu_s.get(stage, 0.0) + now - clock, now
-
         frame = _Frame(
             colour, cloud.depth_in_metres(depth), intrinsics, self._sensor.at(intrinsics.fx)
         )
-        last = self._last if self._last is not None and self._last.inside(depth.shape) else None
         best: _Hypothesis | None = None
-        for candidate in self._segmenter.segment(colour, frame.depth_m, intrinsics, last):
-            lap('segment')
-            for found in self._hypotheses(candidate, frame):
-                if best is None or found.score > best.score:
-                    best = found
-                if best.score >= TOLERANCES.clear_score:
-                    break
-            lap('fit')
-            if best is not None and best.score >= TOLERANCES.clear_score:
+        for found in self._hypotheses(frame):
+            if best is None or found.score > best.score:
+                best = found
+            if best.score >= TOLERANCES.clear_score:
                 break
-        lap('segment')
         if best is None or best.refusal is not None:
-            return self._missing(best, cpu_s)
+            return self._missing(best)
         fit = self._signed(best.fit, expected_axis)
         self._previous, self._last, self._missed = fit, best.candidate, 0
-        return Detection(fit, None, best.candidate, best.tracked, cpu_s)
+        return Detection(fit, None, best.candidate, best.tracked)
 
-    def _hypotheses(self, candidate: Candidate, frame: _Frame) -> Iterator[_Hypothesis]:
-        """Yield what the candidate may be, verified: the tracked ring, then the walls in it."""
+    def _hypotheses(self, frame: _Frame) -> Iterator[_Hypothesis]:
+        """Yield what each candidate may be, verified: the tracked ring, then its best wall."""
+        last = self._last
+        if last is not None and not last.inside(frame.depth_m.shape):
+            last = None
+        for candidate in self._segmenter.segment(
+            frame.colour, frame.depth_m, frame.intrinsics, last
+        ):
+            for centre, axis, tracked in self._starts(candidate, frame):
+                found = self._fitted(centre, axis, candidate, frame, tracked)
+                if found is not None:
+                    yield found
+
+    def _starts(
+        self, candidate: Candidate, frame: _Frame
+    ) -> Iterator[tuple[np.ndarray, np.ndarray, bool]]:
+        """Yield centre and axis of the ring before, and of the wall that shows most of a ring."""
         points = _points(candidate, frame)
         if len(points) < TOLERANCES.min_points:
             return
         if self._previous is not None:
-            found = self._fitted(self._previous.centre, self._previous.axis, candidate, frame, True)
-            if found is not None:
-                yield found
+            yield self._previous.centre, self._previous.axis, True
         tolerance_m = (
             TOLERANCES.start_sigmas
             / TOLERANCES.agree_sigmas
             * agreement_m(float(np.median(points[:, 2])), frame.sensor)
         )
         rng = np.random.default_rng(self._seed)  # the same frame gives the same answer
-        for centre, axis in start_poses(points, self._ring, tolerance_m, rng):
-            found = self._fitted(centre, axis, candidate, frame, False)
-            if found is not None:
-                yield found
+        walls = [
+            (self._evidence(*wall, frame), wall)
+            for wall in start_poses(points, self._ring, tolerance_m, rng)
+        ]
+        if walls:
+            evidence, wall = max(walls, key=lambda rated: rated[0].shown)
+            if evidence.may_be_near:
+                yield *wall, False
 
     def _fitted(
         self,
@@ -207,8 +202,6 @@ class RingDetector:
     ) -> _Hypothesis | None:
         """Return the ring near a start, with the mask drawn anew about it; None without one."""
         near_m, far_m = frame.sensor.range_m
-        if not tracked and not self._evidence(centre, axis, frame).may_be_near:
-            return None
         for number in range(MAX_DRAWN):
             about = self._drawn(centre, axis, candidate, frame)
             if about is None:
@@ -282,18 +275,18 @@ class RingDetector:
             expected = -fit.centre if expected_axis is None else expected_axis(fit.centre)
         return fit if fit.axis @ expected >= 0 else replace(fit, axis=-fit.axis)
 
-    def _missing(self, best: _Hypothesis | None, cpu_s: dict[str, float]) -> Detection:
+    def _missing(self, best: _Hypothesis | None) -> Detection:
         self._last = None
         self._missed += 1
         if self._missed > TRACKED_FRAMES:
             self._previous = None
         if best is None or best.score == 0:
-            return Detection(None, 'no ring in view', None, False, cpu_s)
+            return Detection(None, 'no ring in view')
         ring = best.score >= TOLERANCES.min_score and (
             best.fit.shape_sd_m < TOLERANCES.known_sigma_m
         )
         reason = f'best candidate rejected: {(best.refusal or "").removeprefix("bad fit: ")}'
-        return Detection(None, reason, best.candidate if ring else None, False, cpu_s)
+        return Detection(None, reason, best.candidate if ring else None)
 
 
 def _points(candidate: Candidate, frame: _Frame) -> np.ndarray:

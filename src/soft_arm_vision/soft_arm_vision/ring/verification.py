@@ -35,11 +35,11 @@ class Evidence:
         """Return whether a ring may be near a pose that has not been fitted yet."""
         return (
             self.free_space_violation < TOLERANCES.max_start_violation
-            and self._shown > TOLERANCES.min_score
+            and self.shown > TOLERANCES.min_score
         )
 
     @property
-    def _shown(self) -> float:
+    def shown(self) -> float:
         """Share of what depth would show of a ring that is there."""
         seen = min(1.0, self.visible_fraction / TOLERANCES.whole_share)
         return seen * (1 - self.free_space_violation) * (1 - self.beyond)
@@ -59,7 +59,7 @@ class Evidence:
             or self.visible_fraction < TOLERANCES.min_visible
         ):
             return 0.0
-        return self._shown * inlier_share * edge_share * max(0.0, 1 - 2 * cut)
+        return self.shown * inlier_share * edge_share * max(0.0, 1 - 2 * cut)
 
 
 def cut_share(drawn: Candidate, candidate: Candidate, depth_m: np.ndarray) -> float:
