@@ -44,6 +44,11 @@ class CommandShaper:
         """Return whether the reference has reached the wanted pressures."""
         return self._distance_pa < RESTING_PA
 
+    @property
+    def reachable_pa(self) -> np.ndarray:
+        """Return the lowest and highest pressures [Pa] that the valves reach, shape (2, n)."""
+        return np.clip(self._limits_pa + self._offset_pa, *self._limits_pa)
+
     def step(self, wanted_pa: np.ndarray, measured_pa: np.ndarray) -> np.ndarray:
         """Return the command [Pa] for the next period, within the limits, shape (n,)."""
         d = self._dynamics

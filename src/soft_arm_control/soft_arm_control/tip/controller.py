@@ -238,7 +238,7 @@ class TipController:
                 self._measured_pa, preferred_pa - HELD_WITHIN_PA, preferred_pa + HELD_WITHIN_PA
             )
             effect = self._bias_filter.effect
-            acting_pa = [effect.settled(limit_pa) for limit_pa in arm.pressure_limits_pa]
+            acting_pa = [effect.settled(limit_pa) for limit_pa in self._shaper.reachable_pa]
             acting_pa.append(effect.effective(held_pa))
             acting_m = arm.lengths(arm.clip_pressures(np.array(acting_pa)))
             limits_m = np.where(goal.free, acting_m[:2], arm.length_limits_m)

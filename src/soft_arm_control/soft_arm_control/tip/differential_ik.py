@@ -3,10 +3,12 @@
 from typing import Protocol
 
 import numpy as np
+from scipy.optimize import lsq_linear
 
 ITERATIONS = 2  # enough for a control loop, which starts at the solution of the last tick
 DAMPING = 1.0e-3  # of the Jacobian [m/m]; matters only near singular configurations
 NULL_SPACE_GAIN = 0.3  # share of the way to the preferred lengths of each null-space step
+SMALLEST_M = 1.0e-9  # range of an actuator, for the solver
 _DAMPED = DAMPING**2 * np.eye(3)
 
 
@@ -31,9 +33,9 @@ def differential_ik(
 ) -> tuple[np.ndarray, float]:
     """Solve tip(lengths) = target near `start_m`.
 
-    Actuators that are not free keep their lengths. An actuator that reaches a limit stays there and
-    the others take over. Motion in the null space of the Jacobian goes towards the preferred
-    lengths.
+    Actuators that are not free keep their lengths. Each step is the bounded least-squares one:
+    where an actuator is at a limit, the others come as near to the target as they can. Motion in
+    the null space of the Jacobian goes towards the preferred lengths.
 
     Args:
         arm: Model of the tip and its Jacobian; what follows says lengths [m] for its coordinates.
@@ -65,17 +67,20 @@ def _step(
     limits_m: np.ndarray,
     free: np.ndarray,
 ) -> np.ndarray:
-    moving = free
-    change_m = np.zeros_like(lengths_m)  # of those that do not move
-    null_m = NULL_SPACE_GAIN * (preferred_m - lengths_m)
-    while True:
-        j = jacobian * moving
-        first_m = np.where(moving, null_m, change_m)
-        left_m = residual_m - jacobian @ first_m
-        wanted_m = lengths_m + first_m + j.T @ np.linalg.solve(j @ j.T + _DAMPED, left_m)
-        inside_m = np.clip(wanted_m, *limits_m)
-        outside = moving & (wanted_m != inside_m)
-        if not outside.any():
-            return inside_m
-        change_m = np.where(outside, inside_m - lengths_m, change_m)
-        moving = moving & ~outside
+    """Return the lengths [m], shape (n,), after the best change that the limits allow.
+
+    The change x of the free lengths minimises |J x - residual|^2 + DAMPING^2 |x - null|^2, null
+    being a step towards the preferred lengths.
+    """
+    j = jacobian[:, free]
+    null_m = NULL_SPACE_GAIN * (preferred_m - lengths_m)[free]
+    change_m = null_m + j.T @ np.linalg.solve(j @ j.T + _DAMPED, residual_m - j @ null_m)
+    low_m, high_m = (limits_m - lengths_m)[:, free]
+    if not ((change_m >= low_m) & (change_m <= high_m)).all():
+        weighted = np.vstack([j, DAMPING * np.eye(len(null_m))])
+        wanted_m = np.concatenate([residual_m, DAMPING * null_m])
+        bounds_m = low_m, np.maximum(high_m, low_m + SMALLEST_M)
+        change_m = lsq_linear(weighted, wanted_m, bounds_m, method='bvls').x
+    found_m = lengths_m.copy()
+    found_m[free] = np.clip(lengths_m[free] + change_m, *limits_m[:, free])
+    return found_m

@@ -71,6 +71,18 @@ def test_the_valves_gain_and_offset_are_taken_off(dynamics, gain, offset_pa):
     assert np.abs(seen[-1] - wanted_pa).max() < 60.0
 
 
+@pytest.mark.parametrize(('gain', 'offset_pa'), [(0.98, 0.0), (1.0, 900.0), (1.01, -700.0)])
+def test_it_knows_what_the_valve_reaches_at_its_limits(dynamics, gain, offset_pa):
+    for limit in (0, 1):
+        shaper, valve = (
+            CommandShaper(dynamics, LIMITS, np.zeros(2)),
+            Valve(dynamics, gain, offset_pa),
+        )
+        seen = run(shaper, valve, LIMITS[limit], 4.0)
+        reached_pa = np.clip(seen[-1], *LIMITS)
+        assert shaper.reachable_pa[limit] == pytest.approx(reached_pa, abs=60.0)
+
+
 def test_rests_only_after_the_move(dynamics):
     shaper, valve = CommandShaper(dynamics, LIMITS, np.zeros(2)), Valve(dynamics)
     run(shaper, valve, np.array([60e3, 0.0]), 0.2)

@@ -65,3 +65,19 @@ def test_an_unreachable_target_is_approached_and_left_without_windup():
     for _ in range(5):
         found_m, off_m = differential_ik(ARM, found_m, near_m, start_m, ARM.length_limits_m, FREE)
     assert off_m < 1e-4
+
+
+@settings(max_examples=25)
+@given(shares, st.lists(st.floats(-1, 1), min_size=3, max_size=3))
+def test_out_of_reach_the_nearest_point_is_found(share, away):
+    limits_m, moving = ARM.length_limits_m, SECOND
+    start_m = np.where(moving, lengths(np.full(6, 0.5)), limits_m[0])
+    target_m = ARM.tip(np.where(moving, lengths(share), limits_m[0])) + 0.05 * np.array(away)
+    found_m = start_m
+    for _ in range(40):
+        found_m, off_m = differential_ik(ARM, found_m, target_m, found_m, limits_m, moving)
+    # No bellows that its limits let move leads nearer.
+    slopes = ARM.tip_jacobian(found_m).T @ (ARM.tip(found_m) - target_m) / max(off_m, 1e-3)
+    can_shorten, can_lengthen = found_m > limits_m[0] + 1e-6, found_m < limits_m[1] - 1e-6
+    assert (slopes[moving & can_shorten] < 0.02).all()
+    assert (slopes[moving & can_lengthen] > -0.02).all()
