@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from soft_arm_control.errors import ExperimentError
+from soft_arm_control.tip.differential_ik import differential_ik
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_control.tip.pressure_effect import PressureEffect, lag_share
 from soft_arm_kinematics.arm import BellowsArm
@@ -25,6 +26,7 @@ THETA_DEFLECTION_RAD = np.deg2rad(30.0)
 TABLE_7_DEG = (30.0, 60.0, 90.0, 120.0)
 SETTLED_SHARE = 0.02  # of the step
 REST_S, LONGEST_S = 2.5, 5.0  # before a step response, and the longest that is computed
+NEAREST_ROUNDS = 10  # Jacobians
 SCORED_S = 0.3  # the true tip is averaged over this time at the end of each step
 
 # Mean error [m] in the paper: open loop, closed loop.
@@ -209,6 +211,37 @@ def acting_lengths_m(
         [effect.advance(dt_s, p_pa) for dt_s, p_pa in zip(steps_s, pressures_pa, strict=True)]
     )
     return arm.lengths(arm.clip_pressures(acting_pa))
+
+
+def unreachable_m(
+    arm: BellowsArm,
+    dynamics: Dynamics,
+    target_m: np.ndarray,
+    tip_m: np.ndarray,
+    lengths_m: np.ndarray,
+    free: np.ndarray,
+) -> float:
+    """Return how far a target is from the nearest tip that this arm can hold [m]; 0: reachable.
+
+    The model is corrected by its error where the arm is now. The pressure that acts stays within
+    the limits by the width of the hysteresis: a chamber comes to its limit from the inside.
+
+    Args:
+        arm: The model.
+        dynamics: Identified hysteresis.
+        target_m: Target [m], shape (3,).
+        tip_m: True tip where the arm rests near it [m], shape (3,).
+        lengths_m: Lengths that act there (`acting_lengths_m`) [m], shape (n,).
+        free: Which actuators may move, bool, shape (n,).
+    """
+    effect = PressureEffect(dynamics, np.zeros(arm.n_actuators))
+    limits_m = arm.lengths(np.array([effect.settled(pa) for pa in arm.pressure_limits_pa]))
+    wanted_m = target_m - (tip_m - arm.tip(lengths_m))
+    limits_m = np.where(free, limits_m, lengths_m)
+    nearest_m = lengths_m
+    for _ in range(NEAREST_ROUNDS):
+        nearest_m, away_m = differential_ik(arm, nearest_m, wanted_m, nearest_m, limits_m, free)
+    return away_m
 
 
 def angular_speed_rad_s(times_s: np.ndarray, tips_m: np.ndarray) -> tuple[float, float]:

@@ -18,6 +18,7 @@ from soft_arm_experiments.arm.experiments import (
 )  # noqa: E402
 from soft_arm_experiments.arm.results import Result  # noqa: E402
 
+OUT_OF_REACH_M = 1e-4  # from the nearest point that the arm can hold
 OPEN, CLOSED, TARGET = 'tab:red', 'tab:blue', 'black'
 
 
@@ -99,6 +100,14 @@ def _markdown(result: Result) -> str:
         f'moving bellows stays {1e3 * CONTROL_MARGIN_M:.0f} mm longer than at full vacuum (less '
         'beyond 110 deg), so that the feedback can move it both ways.',
     ]
+    away_m = result.closed_loop.unreachable_m
+    if (away_m > OUT_OF_REACH_M).any():
+        parts.append(
+            f'{(away_m > OUT_OF_REACH_M).sum()} of the targets are out of reach of this arm with '
+            f'{", ".join(e.held_segments)} held, because a chamber is at its limit: the nearest '
+            f'point that it can hold is up to {_mm(away_m.max())} mm from the target, in the mean '
+            f'over all targets {_mm(away_m.mean())} mm. No controller comes nearer.'
+        )
     if result.responses:
         parts += [
             settling_table(result),

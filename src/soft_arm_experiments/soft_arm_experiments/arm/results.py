@@ -16,6 +16,7 @@ class Run:
     times_s: np.ndarray  # (m,), time of each sample of the true tip, from the first step
     tips_m: np.ndarray  # (m, 3), true tip
     ends_m: np.ndarray  # (k, 3), true tip at the end of each step
+    unreachable_m: np.ndarray  # (k,), distance of each target from what this arm can hold
     problems: tuple[str, ...]  # faults reported by the controller
 
     def errors_m(self, points_m: np.ndarray) -> np.ndarray:
@@ -72,6 +73,7 @@ class Result:
         """Return the values of the JSON report."""
         points_m = self.experiment.points_m
         open_m, closed_m = self.open_loop.errors_m(points_m), self.closed_loop.errors_m(points_m)
+        unreachable_m = self.closed_loop.unreachable_m
         steps = [
             {
                 'theta_rad': float(self.experiment.theta_rad[k]),
@@ -81,6 +83,7 @@ class Result:
                 'closed_loop_m': self.closed_loop.ends_m[k].tolist(),
                 'open_loop_error_m': float(open_m[k]),
                 'closed_loop_error_m': float(closed_m[k]),
+                'unreachable_m': float(unreachable_m[k]),
             }
             for k in range(len(points_m))
         ]
@@ -89,6 +92,7 @@ class Result:
             'open_loop_p95_m': float(np.percentile(open_m, 95)),
             'closed_loop_mean_m': float(np.mean(closed_m)),
             'closed_loop_p95_m': float(np.percentile(closed_m, 95)),
+            'unreachable_mean_m': float(np.mean(unreachable_m)),
             'settle_s': {f'{r.theta_deg:.0f}_deg': r.settle_s for r in self.responses} or None,
             'valve_limit_s': {f'{r.theta_deg:.0f}_deg': r.limit_s for r in self.responses} or None,
             'laps': [asdict(lap) for lap in self.laps] or None,
@@ -96,6 +100,10 @@ class Result:
             'clock': self.clock,
             'rates_hz': self.rates_hz,
             'latency_ms': self.latency_ms,
+            'problems': {
+                'open_loop': list(self.open_loop.problems),
+                'closed_loop': list(self.closed_loop.problems),
+            },
             'steps': steps,
         }
 
@@ -104,8 +112,10 @@ class Result:
         e = self.experiment
         table = [e.theta_rad, e.phi_rad, e.points_m, self.open_loop.ends_m, self.closed_loop.ends_m]
         errors = [run.errors_m(e.points_m) for run in (self.open_loop, self.closed_loop)]
+        errors.append(self.closed_loop.unreachable_m)
         points = [f'{p}_{a}_m' for p in ('target', 'open_loop', 'closed_loop') for a in 'xyz']
-        columns = ['theta_rad', 'phi_rad', *points, 'open_loop_error_m', 'closed_loop_error_m']
+        scores = ['open_loop_error_m', 'closed_loop_error_m', 'unreachable_m']
+        columns = ['theta_rad', 'phi_rad', *points, *scores]
         np.savetxt(
             path,
             np.column_stack([*table, *errors]),

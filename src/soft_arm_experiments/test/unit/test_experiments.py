@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.optimize import least_squares
 
 from soft_arm_control.errors import ExperimentError
 from soft_arm_experiments.arm.experiments import (
@@ -12,6 +13,7 @@ from soft_arm_experiments.arm.experiments import (
     fastest_settling_s,
     settling_time_s,
     targets,
+    unreachable_m,
 )
 
 
@@ -105,3 +107,29 @@ def test_angular_speed_of_an_even_turn():
     tips_m = np.stack([np.cos(0.52 * times_s), np.sin(0.52 * times_s), 0 * times_s], axis=1)
     mean, deviation = angular_speed_rad_s(times_s, tips_m)
     assert mean == pytest.approx(0.52, rel=1e-3) and deviation < 1e-3
+
+
+@pytest.mark.parametrize('beyond_mm', [(0, -6, 0), (4, 0, 8), (9, -1, -5), (0, 0, 0)])
+def test_out_of_reach_is_the_least_distance_inside_the_limits(arm, dynamics, beyond_mm):
+    wide = dynamics.model_copy(
+        update={'hysteresis_thresholds_pa': (10e3,), 'hysteresis_weights': (0.4,)}
+    )
+    low_m, high_m = arm.lengths(np.array([[-92e3] * 6, [92e3] * 6]))[:, 3:]
+    limit_m = np.choose(np.sign(beyond_mm) + 1, [low_m, (low_m + high_m) / 2, high_m])
+    bias_m = np.array([0.004, -0.003, 0.006])
+
+    def lengths_m(moving_m):
+        return np.append(arm.length_limits_m[0, :3], moving_m)
+
+    def tip_m(moving_m):
+        return arm.tip(lengths_m(moving_m)) + bias_m
+
+    target_m = tip_m(limit_m + 1e-3 * np.array(beyond_mm))
+    rest_m = (low_m + high_m + 6 * limit_m) / 8
+    least = least_squares(
+        lambda x: 1e3 * (tip_m(0.1 * x) - target_m), 10 * rest_m, bounds=(10 * low_m, 10 * high_m)
+    )
+    moving = np.array([False] * 3 + [True] * 3)
+    found_m = unreachable_m(arm, wide, target_m, tip_m(rest_m), lengths_m(rest_m), moving)
+    assert found_m == pytest.approx(1e-3 * np.linalg.norm(least.fun), abs=1e-5)
+    assert (found_m > 1e-3) == any(beyond_mm)

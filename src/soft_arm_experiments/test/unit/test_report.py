@@ -12,6 +12,7 @@ KEYS = {
     'open_loop_p95_m',
     'closed_loop_mean_m',
     'closed_loop_p95_m',
+    'unreachable_mean_m',
     'settle_s',
     'valve_limit_s',
     'clock',
@@ -19,6 +20,7 @@ KEYS = {
     'plant_seed',
     'rates_hz',
     'latency_ms',
+    'problems',
     'steps',
 }
 
@@ -30,7 +32,11 @@ def result(arm):
     def run(offset_m):
         ends_m = e.points_m + [[offset_m, 0, 0]] * 5
         return Run(
-            np.arange(5.0), ends_m, ends_m, ('step 3: no ring seen',) if offset_m < 0.001 else ()
+            np.arange(5.0),
+            ends_m,
+            ends_m,
+            np.array([0.0, 0.0, 0.0, 0.0003, 0.002]),
+            ('step 3: no ring seen',) if offset_m < 0.001 else (),
         )
 
     response = StepResponse(
@@ -49,6 +55,9 @@ def test_json_has_exactly_the_agreed_keys(result):
     ] == pytest.approx(0.0004)
     assert values['settle_s'] == {'90_deg': 1.23}
     assert values['valve_limit_s'] == {'90_deg': 0.95} and values['clock'] == 'wall'
+    assert values['unreachable_mean_m'] == pytest.approx(0.00046)
+    assert values['steps'][3]['unreachable_m'] == 0.0003
+    assert values['problems'] == {'open_loop': [], 'closed_loop': ['step 3: no ring seen']}
     assert len(values['steps']) == 5 and values['steps'][2]['closed_loop_error_m'] == pytest.approx(
         0.0004
     )
@@ -61,6 +70,7 @@ def test_tables_stand_beside_the_paper(result):
 
 def test_report_has_table_plots_csv_and_problems(result, tmp_path):
     text = write_report(result, tmp_path).read_text()
+    assert '2 of the targets are out of reach' in text and 'up to 2.00 mm' in text
     assert 'closed loop: step 3: no ring seen' in text and 'p50 41 ms' in text
     for name in ('trajectory', 'errors', 'step_responses'):
         assert f'({name}.png)' in text and (tmp_path / f'{name}.png').stat().st_size > 5000
@@ -70,11 +80,12 @@ def test_report_has_table_plots_csv_and_problems(result, tmp_path):
 
 def test_deflection_report_states_the_turn(arm, tmp_path):
     e = experiment(arm, 'deflection', 5)
-    run = Run(np.arange(5.0), e.points_m, e.points_m, ())
+    run = Run(np.arange(5.0), e.points_m, e.points_m, np.zeros(5), ())
     lap = Lap(0.52, 0.519, 0.02, 0.0012, 0.003, 0.3)
     result = Result(e, None, 'wall', run, run, (), (lap,), {}, {})
     text = write_report(result, tmp_path).read_text()
     assert '0.52 rad/s (standard deviation 0.02)' in text and 'a running rig' in text
+    assert 'out of reach' not in text
     assert "30% of the valves' largest rate" in text
     values = result.as_json()
     assert values['settle_s'] is None and values['laps'][0]['error_mean_m'] == 0.0012
