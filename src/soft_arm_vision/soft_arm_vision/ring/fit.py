@@ -24,6 +24,7 @@ from soft_arm_vision.ring.outline import EDGES_PER_PX, Outline, edge_distances
 from soft_arm_vision.ring.tolerances import TOLERANCES
 
 STEPS = 15
+MAX_POINTS, MAX_EDGES = 1200, 250  # that are fitted, about: neighbours of more err alike
 STILL_M, STILL_RAD = 2e-5, 5e-4  # last step of a fit
 ROLL_VARIANCE_RAD2 = np.pi**2 / 3  # nothing is known of the rotation about the axis
 MAX_SHIFT_M, MAX_TILT_RAD = 0.02, 0.3  # of one step
@@ -68,16 +69,21 @@ class RingProblem:
     """
 
     def __init__(self, points: np.ndarray, outline: Outline, ring: Ring, sensor: DepthSensor):
+        thinned = max(1, len(points) // MAX_POINTS)
+        points = np.ascontiguousarray(points[::thinned])
         depth_m = points[:, 2]
         directions = points / depth_m[:, None]
         spread = sensor.sigma_m(depth_m) * np.linalg.norm(directions, axis=1)
         # Number of cells, and of edge points, that are worth one whose error is independent.
-        alike = max(1.0, sensor.independent_px2 / CELL_PX**2)
-        edge_alike = max(1.0, 2 * TOLERANCES.edge_correlation_px * EDGES_PER_PX)
+        alike = max(1.0, sensor.independent_px2 / CELL_PX**2 / thinned)
+        thinned = max(1, len(outline.rays) // MAX_EDGES)
+        rays = np.ascontiguousarray(outline.rays[::thinned])
+        beside_arm = np.ascontiguousarray(outline.arm_adjacent[::thinned])
+        edge_alike = max(1.0, 2 * TOLERANCES.edge_correlation_px * EDGES_PER_PX / thinned)
         edge_px = float(np.hypot(sensor.edge_sd_px, TOLERANCES.edge_rounding_px))
         offset_sd_m = max(float(sensor.common_sd_m(np.median(depth_m))), 1e-6)
         self._wall = points, directions, spread, alike
-        self._edges = outline.rays, outline.arm_adjacent, outline.pixel, edge_px, edge_alike
+        self._edges = rays, beside_arm, outline.pixel, edge_px, edge_alike
         self._size = ring.radius_m, ring.height_m, ring.thickness_m
         sd = [np.inf] * 5 + [offset_sd_m, TOLERANCES.edge_offset_px, TOLERANCES.arm_edge_px]
         self._prior = np.array([0, 0, 0, 0, 0, sensor.bias_m, 0, 0]), np.array(sd)
@@ -102,8 +108,8 @@ class RingProblem:
             axis,
             _six(covariance[:5, :5], axes),
             *shares,
-            float(np.sqrt(np.linalg.eigvalsh(np.linalg.inv(known)[:3, :3])[-1])),
-            cost,
+            shape_sd_m=float(np.sqrt(np.linalg.eigvalsh(np.linalg.inv(known)[:3, :3])[-1])),
+            cost=cost,
         )
 
     def resolve_two_fold_ambiguity(self, found: RingFit) -> RingFit:
