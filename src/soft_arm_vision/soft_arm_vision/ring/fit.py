@@ -98,7 +98,7 @@ class RingProblem:
         """
         cuts_px = TOLERANCES.edge_cuts_px if cuts_px is None else cuts_px
         start = (np.array(part, float) for part in (centre, axis, cuts_px))
-        centre, axis, axes, hessian, shares, cost = _descend(
+        centre, axis, axes, hessian, (wall_share, edge_share), cost = _descend(
             self._wall, self._edges, self._size, self._prior, *start
         )
         covariance = np.linalg.inv(hessian)
@@ -107,9 +107,10 @@ class RingProblem:
             centre,
             axis,
             _six(covariance[:5, :5], axes),
-            *shares,
-            shape_sd_m=float(np.sqrt(np.linalg.eigvalsh(np.linalg.inv(known)[:3, :3])[-1])),
-            cost=cost,
+            wall_share,
+            edge_share,
+            float(np.sqrt(np.linalg.eigvalsh(np.linalg.inv(known)[:3, :3])[-1])),
+            cost,
         )
 
     def resolve_two_fold_ambiguity(self, found: RingFit) -> RingFit:
