@@ -11,7 +11,7 @@ from soft_arm_description.rig import Rig
 from soft_arm_description.robot import Robot
 from soft_arm_experiments.arm.ring_noise import RingNoise
 from soft_arm_sim.cameras.camera import VirtualCamera
-from soft_arm_sim.cameras.placement import camera_for, jig_for
+from soft_arm_sim.cameras.placement import camera_of, jig_for
 from soft_arm_sim.delays import Delays
 from soft_arm_sim.motion_capture import VirtualMotionCapture, load_motion_capture
 from soft_arm_sim.stepped_rig import Exposure
@@ -56,6 +56,7 @@ class CameraEye:
         tip_source: Name of the tracker, see `make_tracker`.
         sensor: Calibrated errors of the camera.
         network: Exported network of the tracker yolact; None: the shipped one.
+        camera_file: The camera, see `camera_of`.
 
     Raises:
         SimulationError: If there is no OpenGL to render with.
@@ -70,10 +71,11 @@ class CameraEye:
         tip_source: str,
         sensor: DepthSensor,
         network: Path | None = None,
+        camera_file: str = 'virtual',
     ):
         self._tracker = make_tracker(tip_source, robot, mounting, sensor, network)
-        parameters = camera_for(robot)
-        image = parameters.image
+        parameters = camera_of(robot, camera_file)
+        image = parameters.stated_image
         self._intrinsics = Intrinsics(
             image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px
         )
@@ -148,6 +150,7 @@ def eye_of(
     plant_seed: int,
     tip_source: str | None,
     network: Path | None = None,
+    camera_file: str = 'virtual',
 ) -> Eye:
     """Return the eye of a virtual rig.
 
@@ -158,6 +161,7 @@ def eye_of(
         tip_source: Name of the tracker, or `pose`: motion capture; None: the ring by the rig's
             calibrated noise.
         network: Exported network of the tracker yolact; None: the shipped one.
+        camera_file: The camera of a tracker, see `camera_of`.
 
     Raises:
         CalibrationError: If the calibration that the eye needs is missing.
@@ -168,4 +172,4 @@ def eye_of(
     if tip_source == 'pose':
         return MotionCaptureEye(load_calibration(rig, MotionCapture, robot).values, plant_seed)
     mounting, (sensor, _) = extrinsics.load(rig, robot), sensor_of(rig)
-    return CameraEye(robot, mounting, plant_seed, tip_source, sensor, network)
+    return CameraEye(robot, mounting, plant_seed, tip_source, sensor, network, camera_file)

@@ -30,7 +30,7 @@ from soft_arm_experiments.arm.rig import Clock, Ending, rate_hz
 from soft_arm_kinematics.arm import BellowsArm
 from soft_arm_physics.actuation.pneumatics import Pneumatics
 from soft_arm_physics.pneumatic_arm import SHIPPED, pneumatic_arm
-from soft_arm_sim.cameras.placement import camera_for
+from soft_arm_sim.cameras.placement import camera_of
 from soft_arm_sim.delays import Delays
 from soft_arm_sim.devices.direct_client import DirectClient, run_to_end
 from soft_arm_sim.devices.valve_board import FUNCTIONS
@@ -56,6 +56,7 @@ class InProcessRig:
         delays: Of camera, image processing and valves.
         pneumatics: What lies between commands and pressures, or the name or path of its file.
         world: What surrounds and loads the arm; None: gravity and nothing else.
+        camera_file: The eye's camera, for its rate; see `camera_of`.
 
     Raises:
         PhysicsError: If the arm cannot be simulated.
@@ -73,13 +74,14 @@ class InProcessRig:
         delays: Delays,
         pneumatics: Pneumatics | str | Path = SHIPPED,
         world: World | None = None,
+        camera_file: str = 'virtual',
     ):
         robot = arm.robot
         self.plant_seed: int | None = plant_seed
         self.problems: list[str] = []  # why the driver vented by itself
         self._arm, self._eye = arm, eye
         plant = pneumatic_arm(robot, plant_seed, pneumatics, world)
-        self._rig = SteppedRig(plant, delays, camera_for(robot).image.rate_hz)
+        self._rig = SteppedRig(plant, delays, camera_of(robot, camera_file).image.rate_hz)
         device = Board(
             map_for(SHIPPED_MAP, robot),
             clock=self.now_s,

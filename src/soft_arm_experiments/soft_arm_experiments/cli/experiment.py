@@ -118,6 +118,13 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
         metavar='FILE',
         help='with --in-process: how late camera and valves are (default: the shipped file)',
     )
+    parser.add_argument(
+        '--camera-file',
+        default='virtual',
+        metavar='CAMERA',
+        help='with --in-process: virtual, stereo (depth matched in rendered infrared images, '
+        "slow), or a camera's YAML file (default: virtual)",
+    )
     parser.add_json()
     return parser.answer(argv, lambda options: _run(options, names), *ERRORS)
 
@@ -132,8 +139,11 @@ def _run(options: Namespace, names: tuple[str, ...]) -> int:
         write_report,
     )
 
-    if not options.in_process and (options.pose_noise or options.delays):
-        raise ControlError('--pose-noise and --delays are for a rig in this process: --in-process')
+    given = options.pose_noise or options.delays or options.camera_file != 'virtual'
+    if given and not options.in_process:
+        raise ControlError(
+            '--pose-noise, --delays and --camera-file are for a rig in this process: --in-process'
+        )
     calibrated = calibrated_rig(options.rig, options.robot, options.network)
     arm = load_bellows_arm(options.robot, calibrated.argument)
     dynamics = load_calibration(calibrated, Dynamics, arm.robot).values
@@ -200,10 +210,12 @@ def _in_process(
     from soft_arm_sim.delays import load_delays
 
     seed, tip_source = options.plant_seed, None if options.pose_noise else options.tip_source
-    eye = eye_of(rig, arm.robot, seed, tip_source, options.network)
+    camera_file = options.camera_file
+    eye = eye_of(rig, arm.robot, seed, tip_source, options.network, camera_file)
     stack.callback(eye.close)
     delays = load_delays(options.delays) if options.delays else load_delays()
-    return InProcessRig(arm, dynamics, eye, seed, delays_of(tip_source, delays)), lambda: None
+    delays = delays_of(tip_source, delays)
+    return InProcessRig(arm, dynamics, eye, seed, delays, camera_file=camera_file), lambda: None
 
 
 def _on_graph(

@@ -45,6 +45,13 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_network()
     parser.add_argument(
+        '--camera-file',
+        default='virtual',
+        metavar='CAMERA',
+        help="virtual, stereo (depth matched in rendered infrared images, slow), or a camera's "
+        'YAML file (default: virtual)',
+    )
+    parser.add_argument(
         '--pose-noise',
         action='store_true',
         help="the ring by the rig's calibrated noise, without pictures; faster",
@@ -70,9 +77,11 @@ def _run(options: Namespace) -> int:
     with tqdm(total=total, unit='move', file=sys.stderr, desc=arm.robot.name) as progress:
         for seed in options.plant_seed:
             poses_m = reach_poses(arm, camera_m, options.targets, seed)
-            with closing(eye_of(rig, arm.robot, seed, tip_source, options.network)) as eye:
+            seen_by = (tip_source, options.network, options.camera_file)
+            with closing(eye_of(rig, arm.robot, seed, *seen_by)) as eye:
+                delays = delays_of(tip_source, load_delays())
                 virtual = InProcessRig(
-                    arm, dynamics, eye, seed, delays_of(tip_source, load_delays())
+                    arm, dynamics, eye, seed, delays, camera_file=options.camera_file
                 )
                 moves[seed] = reach(virtual, arm, poses_m, progress.update)
     by_seed = {str(seed): summary(done) for seed, done in moves.items()}

@@ -78,8 +78,8 @@ def synthetic_intrinsics() -> Intrinsics:
 
 
 def intrinsics_of(parameters: CameraParameters) -> Intrinsics:
-    """Return the intrinsics of a virtual camera's images."""
-    image = parameters.image
+    """Return the intrinsics that a virtual camera states of its images."""
+    image = parameters.stated_image
     return Intrinsics(
         image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px
     )

@@ -3,21 +3,24 @@
 import json
 import subprocess
 import sys
+from contextlib import closing
 
 import numpy as np
 import pytest
+import yaml
 
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_description.calibration import load_calibration
 from soft_arm_description.rig import load_rig
 from soft_arm_experiments.arm.experiment_runner import ExperimentRunner, Pace
 from soft_arm_experiments.arm.experiments import experiment
-from soft_arm_experiments.arm.eyes import NoiseEye, Sight
+from soft_arm_experiments.arm.eyes import NoiseEye, Sight, eye_of
 from soft_arm_experiments.arm.in_process_rig import InProcessRig
 from soft_arm_experiments.arm.rig import Rig
 from soft_arm_experiments.arm.ring_noise import RingNoise, fitted
 from soft_arm_experiments.cli.experiment import bend
 from soft_arm_kinematics.arm import load_bellows_arm
+from soft_arm_sim.cameras.parameters import CONFIG
 from soft_arm_sim.delays import load_delays
 from soft_arm_sim.devices.valve_board import VENT
 
@@ -80,6 +83,18 @@ def test_the_same_seed_gives_the_same_report_to_the_last_bit(make_rig, arm):
     assert found['rates_hz'] == {'camera': 30.0, 'valves': 50.0, 'tip_pose': 30.0}
     assert found['closed_loop_mean_m'] < 1e-3 < found['open_loop_mean_m']
     assert found['settle_s'].keys() == found['valve_limit_s'].keys()
+
+
+def test_the_camera_may_come_from_a_file(arm, tmp_path):
+    file = tmp_path / 'camera.yaml'
+    camera = yaml.safe_load((CONFIG / 'virtual_camera.yaml').read_text())
+    camera['image']['rate_hz'] = 15.0
+    file.write_text(yaml.safe_dump(camera))
+    rig, late = load_rig('virtual'), load_delays()
+    with closing(eye_of(rig, arm.robot, SEED, 'colour', camera_file=str(file))) as eye:
+        virtual = InProcessRig(arm, values(Dynamics, arm), eye, SEED, late, camera_file=str(file))
+        virtual.wait_until(1.0)
+        assert virtual.rates_hz(0.0)['tip_pose'] == 15.0
 
 
 def test_a_goal_ends_where_it_should_and_its_way_is_recorded(make_rig, arm):

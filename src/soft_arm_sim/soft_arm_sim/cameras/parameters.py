@@ -142,12 +142,23 @@ class CameraParameters(Strict):
 
     With `stereo`, depth is matched in infrared images, and of `noise` only the depth's quantum and
     range and the colour's noise count.
+
+    Attributes:
+        focal_length_error: Stated focal length over the true one of `image`, less 1.
     """
 
     image: Image
     mounting: Mounting
     noise: Noise
     stereo: Stereo | None = None
+    focal_length_error: Annotated[float, Field(gt=-0.5, lt=0.5)] = 0.0
+
+    @property
+    def stated_image(self) -> Image:
+        """Intrinsics that the camera states."""
+        stated = 1 + self.focal_length_error
+        lengths = {'fx_px': stated * self.image.fx_px, 'fy_px': stated * self.image.fy_px}
+        return self.image.model_copy(update=lengths)
 
 
 class Distortion(Strict):

@@ -48,6 +48,17 @@ def camera_for(robot: Robot, camera: str = 'virtual') -> CameraParameters:
     )
 
 
+def camera_of(robot: Robot, name_or_path: str) -> CameraParameters:
+    """Return a shipped camera, placed for a robot, or that of a YAML file.
+
+    Raises:
+        PhysicsError: If the file cannot be used.
+    """
+    if name_or_path in SHIPPED_CAMERAS:
+        return camera_for(robot, name_or_path)
+    return load_camera_parameters(name_or_path)
+
+
 def jig_for(robot: Robot) -> CalibrationJig:
     """Return the shipped jig, with its pegs placed for a robot."""
     jig = load_calibration_jig()

@@ -57,7 +57,7 @@ class CameraNode(Node):
         for _, infos, _ in self._topics:
             infos.publish(
                 camera_info_message(
-                    self._camera.parameters.image, stamp, frame_id=self._optical_frame
+                    self._camera.parameters.stated_image, stamp, frame_id=self._optical_frame
                 )
             )
         self.publish_again()

@@ -28,8 +28,8 @@ from soft_arm_node_kit.runner import run
 from soft_arm_physics.pneumatic_arm import SHIPPED, pneumatic_arm
 from soft_arm_physics.simulation import Simulation
 from soft_arm_sim.cameras.camera import VirtualCamera
-from soft_arm_sim.cameras.parameters import load_calibration_jig, load_camera_parameters
-from soft_arm_sim.cameras.placement import SHIPPED_CAMERAS, camera_for, jig_for
+from soft_arm_sim.cameras.parameters import load_calibration_jig
+from soft_arm_sim.cameras.placement import camera_of, jig_for
 from soft_arm_sim.delays import load_delays
 from soft_arm_sim.devices.modbus_server import RELEASE_S, DeviceThread, ModbusDevice
 from soft_arm_sim.devices.stepped_board import SteppedBoard
@@ -105,10 +105,7 @@ class VirtualRigNode(Node):
         robot = load_robot(p.robot)
         self._frame = robot.base.frame
         plant = pneumatic_arm(robot, p.plant_seed, p.pneumatics_file)
-        if p.camera_file in SHIPPED_CAMERAS:
-            camera_parameters = camera_for(robot, p.camera_file)
-        else:
-            camera_parameters = load_camera_parameters(p.camera_file)
+        camera_parameters = camera_of(robot, p.camera_file)
         jig = load_calibration_jig(p.jig_file) if p.jig_file else jig_for(robot)
         self._rate_hz = camera_parameters.image.rate_hz
         self._truth = self.create_publisher(PoseStamped, '~/debug/tip_truth', qos.STATE)

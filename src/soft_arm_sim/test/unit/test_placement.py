@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from soft_arm_description.robot import load_robot
-from soft_arm_sim.cameras.parameters import load_calibration_jig, load_camera_parameters
-from soft_arm_sim.cameras.placement import SHIPPED_CAMERAS, camera_for, jig_for
+from soft_arm_sim.cameras.parameters import CONFIG, load_calibration_jig, load_camera_parameters
+from soft_arm_sim.cameras.placement import SHIPPED_CAMERAS, camera_for, camera_of, jig_for
 
 ROBOTS = sorted((Path(__file__).parents[4] / 'launch' / 'test' / 'robots').glob('*.yaml'))
 
@@ -23,6 +23,15 @@ def test_the_shipped_arm_has_the_shipped_camera_and_jig():
     assert camera_for(robot) == load_camera_parameters() and jig_for(robot) == (
         load_calibration_jig()
     )
+
+
+def test_a_camera_of_a_file_stands_as_it_says_and_may_state_a_wrong_focal_length(tmp_path):
+    robot, file = load_robot('two_module_arm'), tmp_path / 'camera.yaml'
+    file.write_text((CONFIG / 'stereo_camera.yaml').read_text() + '\nfocal_length_error: 0.01\n')
+    found = camera_of(robot, str(file))
+    assert found.image == load_camera_parameters(CONFIG / 'stereo_camera.yaml').image
+    assert found.stated_image.fx_px == pytest.approx(1.01 * found.image.fx_px)
+    assert camera_of(robot, 'virtual') == camera_for(robot)
 
 
 @pytest.mark.parametrize('camera', SHIPPED_CAMERAS)

@@ -1,5 +1,6 @@
 """Collect views of a moving ring, and watch for systematic errors of the camera meanwhile."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -8,6 +9,7 @@ from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_description.robot import Ring
 from soft_arm_vision.calibration.camera_check import (
     MIN_VIEWS,
+    MOST_VIEWS,
     CameraCheck,
     RingView,
     trouble,
@@ -18,16 +20,19 @@ from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.detector import Detection, RingDetector
 
 EVERY_FRAMES = 5  # a view costs some milliseconds
-MOVED_M, TURNED_RAD = 2e-3, 0.02  # since the last view; the same view again tells nothing new
+# From every view that is kept: more than a pose's noise. Views of one pose share their errors, and
+# many of them would be taken for certainty.
+MOVED_M, TURNED_RAD = 2e-3, 0.1
 
 Images = tuple[np.ndarray, np.ndarray, Intrinsics]
 
 
 class RingViews:
-    """Choose frames in which the ring has moved since the last chosen one."""
+    """Choose frames in which the ring is where it has not been."""
 
     def __init__(self) -> None:
-        self._last: RingView | None = None
+        self._centres_m: deque[np.ndarray] = deque(maxlen=MOST_VIEWS)
+        self._axes: deque[np.ndarray] = deque(maxlen=MOST_VIEWS)
 
     def view(
         self, detection: Detection, depth: np.ndarray, intrinsics: Intrinsics
@@ -39,17 +44,19 @@ class RingViews:
             depth: Depth that it was found in, shape (h, w).
             intrinsics: Intrinsics of the image.
         """
-        fit, last = detection.fit, self._last
-        if fit is None or detection.candidate is None:
+        fit = detection.fit
+        if fit is None or detection.candidate is None or self._is_known(fit.centre, fit.axis):
             return None
-        if (
-            last is not None
-            and np.linalg.norm(fit.centre - last.centre) < MOVED_M
-            and np.linalg.norm(fit.axis - last.axis) < TURNED_RAD
-        ):
-            return None
-        self._last = view_of(detection.candidate, fit, depth_in_metres(depth), intrinsics)
-        return self._last
+        self._centres_m.append(fit.centre)
+        self._axes.append(fit.axis)
+        return view_of(detection.candidate, fit, depth_in_metres(depth), intrinsics)
+
+    def _is_known(self, centre_m: np.ndarray, axis: np.ndarray) -> bool:
+        if not self._centres_m:
+            return False
+        moved_m = np.linalg.norm(np.array(self._centres_m) - centre_m, axis=1)
+        turned = np.linalg.norm(np.array(self._axes) - axis, axis=1)
+        return bool(((moved_m < MOVED_M) & (turned < TURNED_RAD)).any())
 
 
 class CameraMonitor:
