@@ -189,7 +189,7 @@ class RingDetector:
         ]
         if walls:
             evidence, wall = max(walls, key=lambda rated: rated[0].shown)
-            if evidence.may_be_near:
+            if evidence.shown > TOLERANCES.min_score / 2:
                 yield *wall, False
 
     def _fitted(

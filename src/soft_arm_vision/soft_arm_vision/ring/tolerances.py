@@ -39,8 +39,8 @@ class Tolerances:
             ring shows at most half of its wall's outside.
         min_visible: Visible share below which anything round can look like a ring.
         max_violation: Share of the rays to the ring that may pass through it.
-        max_start_violation: The same before the pose is fitted: a start is off by some millimetres.
-        min_score: Verification score of a ring: more than half of what it would show is there.
+        min_score: Verification score of a ring: more than half of what it would show is there; of a
+            start, which is off by some millimetres, half as much.
         clear_score: Score from which no other candidate is looked at.
         max_sigma_m: Standard deviation of the centre, given the offset of depth, from which a pose
             is of no use to a controller that is to be right to a millimetre.
@@ -72,7 +72,6 @@ class Tolerances:
     whole_share: float = 0.25
     min_visible: float = 0.12
     max_violation: float = 0.12
-    max_start_violation: float = 0.35
     min_score: float = 0.5
     clear_score: float = 0.6
     max_sigma_m: float = 1e-3

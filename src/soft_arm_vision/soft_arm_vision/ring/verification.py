@@ -31,14 +31,6 @@ class Evidence:
     beyond: float
 
     @property
-    def may_be_near(self) -> bool:
-        """Return whether a ring may be near a pose that has not been fitted yet."""
-        return (
-            self.free_space_violation < TOLERANCES.max_start_violation
-            and self.shown > TOLERANCES.min_score
-        )
-
-    @property
     def shown(self) -> float:
         """Share of what depth would show of a ring that is there."""
         seen = min(1.0, self.visible_fraction / TOLERANCES.whole_share)
