@@ -40,7 +40,7 @@ def bag_samples(
         shape, masks = frame.depth.shape, []
         if detector is not None:
             detection = detector.detect(frame.rgb, frame.depth, frame.intrinsics)
-            if detection.fit is not None:
+            if detection.fit is not None and detection.candidate is not None:
                 masks.append(np.zeros(shape, bool))
                 masks[0][detection.candidate.window] = detection.candidate.mask
         report()
