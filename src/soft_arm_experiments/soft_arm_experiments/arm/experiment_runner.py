@@ -104,19 +104,20 @@ class ExperimentRunner:
     def _pass(self, experiment: Experiment, open_loop: bool) -> Run:
         problems: list[str] = []
         stops_s = []
+        began_s = self._rig.now_s()
         first_s = self._step(experiment, 0, open_loop, FIRST_S, problems)[1]
         for k in range(len(experiment.points_m)):
             stops_s.append(self._step(experiment, k, open_loop, self._pace.step_s, problems)[1])
         times_s, tips_m = self._rig.tips(first_s, stops_s[-1])
         ends_m = np.array([end_of_step_m(times_s, tips_m, stop_s) for stop_s in stops_s])
-        unreachable_m = self._unreachable_m(experiment, ends_m, first_s, stops_s)
+        unreachable_m = self._unreachable_m(experiment, ends_m, began_s, stops_s)
         return Run(times_s - first_s, tips_m, ends_m, unreachable_m, tuple(problems))
 
     def _unreachable_m(
-        self, experiment: Experiment, ends_m: np.ndarray, first_s: float, stops_s: list[float]
+        self, experiment: Experiment, ends_m: np.ndarray, began_s: float, stops_s: list[float]
     ) -> np.ndarray:
         """Return how far each target is from what this arm can hold [m], shape (k,)."""
-        seen_s, pressures_pa = self._rig.measured_pa(first_s, stops_s[-1])
+        seen_s, pressures_pa = self._rig.measured_pa(began_s, stops_s[-1])
         lengths_m = acting_lengths_m(self._arm, self._dynamics, seen_s, pressures_pa)
         free = free_actuators(self._arm.robot, list(experiment.held_segments))
         found_m = []

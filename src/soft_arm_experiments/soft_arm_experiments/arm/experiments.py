@@ -224,7 +224,8 @@ def unreachable_m(
     """Return how far a target is from the nearest tip that this arm can hold [m]; 0: reachable.
 
     The model is corrected by its error where the arm is now. The pressure that acts stays within
-    the limits by the width of the hysteresis: a chamber comes to its limit from the inside.
+    the limits by the width of the hysteresis, because a chamber comes to its limit from the inside;
+    the present lengths are always within reach.
 
     Args:
         arm: The model.
@@ -236,8 +237,9 @@ def unreachable_m(
     """
     effect = PressureEffect(dynamics, np.zeros(arm.n_actuators))
     limits_m = arm.lengths(np.array([effect.settled(pa) for pa in arm.pressure_limits_pa]))
-    wanted_m = target_m - (tip_m - arm.tip(lengths_m))
+    limits_m = np.array([np.minimum(limits_m[0], lengths_m), np.maximum(limits_m[1], lengths_m)])
     limits_m = np.where(free, limits_m, lengths_m)
+    wanted_m = target_m - (tip_m - arm.tip(lengths_m))
     nearest_m = lengths_m
     for _ in range(NEAREST_ROUNDS):
         nearest_m, away_m = differential_ik(arm, nearest_m, wanted_m, nearest_m, limits_m, free)
