@@ -11,14 +11,19 @@ from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.segmentation.candidate import TRACKING_MARGIN_PX, Candidate
 from soft_arm_vision.segmentation.colour_mask import colour_mask
 
-LARGEST = 5  # parts that are looked at
+PARTS, REGIONS = 5, 2  # that are looked at
 MIN_PX = 60  # of a part
-LOST_PX = BORDER_PX + 1  # of a part's border where it is parted from others
+LOST_PX = BORDER_PX + 1  # of a part's border, by which it is grown again
+ALIKE_PX = 3  # between the sides of two candidates that are one
 NO_OPINION = 0.5  # score of a candidate of which only the colour is known
 
 
 class ColourSegmenter:
-    """Segment the ring by colour: candidates are the parts of its colour between jumps of depth."""
+    """Segment the ring by colour.
+
+    Candidates are the parts of its colour between jumps of depth, because another object of that
+    colour may be beside the ring. After them come whole regions: depth may be missing in stripes.
+    """
 
     DEPTH_RANGE_M = (0.15, 2.0)
 
@@ -36,11 +41,17 @@ class ColourSegmenter:
         windows = [(slice(0, depth_m.shape[0]), slice(0, depth_m.shape[1]))]
         if last is not None:
             windows.insert(0, last.widened(TRACKING_MARGIN_PX, depth_m.shape))
-        tried: list[tuple[slice, slice]] = []
+        tried: list[np.ndarray] = []
         for window in windows:
-            for part in _parts(self._coloured(colour[window], depth_m[window]), depth_m, window):
-                if part.window not in tried and not _cut(part, window, depth_m.shape):
-                    tried.append(part.window)
+            mask = self._coloured(colour[window], depth_m[window])
+            for cores, count in ((solid_pixels(mask, depth_m[window]), PARTS), (mask, REGIONS)):
+                for part in _largest(cores, count, mask, window):
+                    sides = np.array([(s.start, s.stop) for s in part.window])
+                    if _cut(part, window, depth_m.shape) or any(
+                        np.abs(sides - other).max() <= ALIKE_PX for other in tried
+                    ):
+                        continue
+                    tried.append(sides)
                     yield part
 
     def _coloured(self, colour: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
@@ -50,14 +61,13 @@ class ColourSegmenter:
         return (colour_mask(colour, self._ring.colour_rgb) > 0) & ~out_of_range
 
 
-def _parts(
-    mask: np.ndarray, depth_m: np.ndarray, window: tuple[slice, slice]
+def _largest(
+    cores: np.ndarray, count: int, mask: np.ndarray, window: tuple[slice, slice]
 ) -> Iterator[Candidate]:
-    """Yield the parts of the mask of a window between jumps of depth, largest first."""
-    solid = solid_pixels(mask, depth_m[window]).astype(np.uint8)
-    _, labels, stats, _ = cv2.connectedComponentsWithStats(solid, connectivity=4)
+    """Yield so many connected parts of the cores of a mask, largest first, with their borders."""
+    _, labels, stats, _ = cv2.connectedComponentsWithStats(cores.astype(np.uint8), connectivity=4)
     first_row, first_column = window[0].start, window[1].start
-    for label in 1 + np.argsort(-stats[1:, cv2.CC_STAT_AREA], kind='stable')[:LARGEST]:
+    for label in 1 + np.argsort(-stats[1:, cv2.CC_STAT_AREA], kind='stable')[:count]:
         x, y, w, h, area = (int(value) for value in stats[label])
         if area < MIN_PX:
             return
