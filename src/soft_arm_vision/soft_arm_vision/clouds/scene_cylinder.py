@@ -4,7 +4,7 @@ A cylinder is sought in the whole cloud, then, without planes, in each of its co
 wall that holds the most points and looks like one is the answer; if none does, the reason is.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from soft_arm_vision.clouds.cloud import voxel_filter
 from soft_arm_vision.clouds.cylinder import perpendiculars
 from soft_arm_vision.clouds.scene_parts import (
     GAP_M,
+    GAP_SPACINGS,
     MIN_PART,
     Part,
     connected_parts,
@@ -19,16 +20,15 @@ from soft_arm_vision.clouds.scene_parts import (
     without_planes,
 )
 from soft_arm_vision.clouds.scene_wall import (
+    SIGMAS,
     OnWall,
     Wall,
-    derivatives,
     hypotheses,
     on_wall,
     settle,
     two_sided,
-    weights,
 )
-from soft_arm_vision.clouds.wall_checks import SIGMAS, covered, fault, shapes
+from soft_arm_vision.clouds.wall_shape import Shape, fault_of, shape_of
 from soft_arm_vision.errors import VisionError
 
 VOXELS_M = (3e-4, 2e-3)  # a share of the cloud's size, within these
@@ -41,11 +41,10 @@ SAME_COSINE = 0.995  # of axes of walls that are taken for one
 LEAST_NOISE_M = 1e-4
 LARGEST_M = 50.0  # a larger cloud is not in metres; what lies further from its middle is stray
 RADIUS_LIMITS_M = (0.005, 3.0)
-GROUPS = (12, 4)  # round and along; points in one group may err together
-SYSTEMATIC_SPACINGS = 0.5  # a camera displaces edges and slopes by this fraction of a pixel
-OUT_OF_ROUND = 0.01  # of the radius: cone, barrel, oval and bend of a body that is called round
-MAX_AXIS_STD_RAD = 0.2
-MAX_RADIUS_STD = 0.035  # of the radius
+GROUPS = 12  # round, whose ends tell of the height's uncertainty
+SYSTEMATIC_SPACINGS = 0.1  # a camera displaces edges and slopes by this fraction of a pixel
+MOST = 200_000  # thinned points that are used
+NO_WALL = 'no two of its places make a round wall'
 
 
 @dataclass(frozen=True)
@@ -91,17 +90,15 @@ def find_cylinder(
 
     Args:
         points: Shape (n, 3) [m].
-        radius_m: Known radius, or None to estimate it. It is believed: whether the wall has another
-            one is not checked.
+        radius_m: Known radius of the outermost surface, or None to estimate it.
         height_m: Known height: walls that are much higher or lower are refused.
         viewpoint: Camera position [m]: it tells the outside of a hollow body from its inside. None:
             the origin.
         seed: Of the random choices.
 
     Raises:
-        VisionError: If there is none, if what there is does not determine it, if little of a pipe
-            is seen from inside, if the radius is outside `RADIUS_LIMITS_M`, or if the cloud is not
-            in metres.
+        VisionError: If there is none, if what there is does not determine it or contradicts the
+            known radius, if that is outside `RADIUS_LIMITS_M`, or if the cloud is not in metres.
     """
     if radius_m is not None and not RADIUS_LIMITS_M[0] <= radius_m <= RADIUS_LIMITS_M[1]:
         raise VisionError(
@@ -112,27 +109,32 @@ def find_cylinder(
     camera = np.zeros(3) if viewpoint is None else np.asarray(viewpoint, float)
     rng, (points, across_m) = np.random.default_rng(seed), _usable(points, camera)
     thinned = voxel_filter(points, float(np.clip(VOXEL_SHARE * across_m, *VOXELS_M)))
+    thinned = thinned[rng.permutation(len(thinned))[:MOST]]
     whole = part_of(thinned, len(thinned), rng)
     threshold_m = float(np.clip(3 * whole.noise_m, *THRESHOLDS_M))
     rest = without_planes(thinned, rng, threshold_m)
-    parts = connected_parts(rest, max(GAP_M, 3 * threshold_m))
+    parts = connected_parts(rest, max(GAP_M, 3 * threshold_m, GAP_SPACINGS * whole.spacing_m))
     if len(rest) == len(thinned) and len(parts) == 1:
         parts = []  # the whole cloud
     found: list[tuple[float, Part, Wall, float]] = []
-    reason = f'no part of {MIN_PART} points is left without planes'
     for part in [whole, *(part_of(some, len(thinned), rng) for some in parts)]:
         found += [
             (score, part, wall, sigma_m)
             for score, wall, sigma_m in _walls(part, radius_m, camera, rng)
         ]
+    faults: list[tuple[int, str]] = []
     for _, part, wall, sigma_m in sorted(found, key=lambda f: -f[0]):
-        other = fault(part, wall, sigma_m, camera, radius_m is None)
-        if other is None:
-            described = _described(part, wall, sigma_m, camera, radius_m is None)
-            other = _uncertain(described, height_m)
-            if other is None:
-                return described
-        reason = other
+        shape = shape_of(
+            on_wall(part.points, wall, camera), wall, sigma_m, max(part.noise_m, LEAST_NOISE_M)
+        )
+        fault = fault_of(part, wall, shape, sigma_m, camera, radius_m is None)
+        if fault is None:
+            described = _described(part, wall, sigma_m, shape, camera, radius_m is None)
+            fault = _oversized(described, height_m)
+        if fault is None:
+            return described
+        faults.append(fault)
+    reason = max(faults, key=lambda f: f[0])[1] if faults else NO_WALL
     raise VisionError(f'no cylinder in {len(points)} points: {reason}')
 
 
@@ -172,10 +174,10 @@ def _walls(
             begin_m = max(STARTS[0] * sigma_m, MIN_START * wall.radius_m)
             wall, sigma_m = two_sided(part.points, wall, camera, begin_m, floor_m, free)
             at = on_wall(part.points, wall, camera)
-            score = covered(at, np.abs(at.residual_m) < SIGMAS * sigma_m, free)
+            count = (np.abs(at.residual_m) < SIGMAS * sigma_m).sum()
             sound = RADIUS_LIMITS_M[0] <= wall.radius_m <= RADIUS_LIMITS_M[1]
-            if sound and score > 0:
-                found.append((score * part.share / len(part.points), wall, sigma_m))
+            if sound and count >= MIN_PART // 2:
+                found.append((count * part.share / len(part.points), wall, sigma_m))
     return found
 
 
@@ -189,26 +191,22 @@ def _same(one: Wall, other: Wall) -> bool:
     )
 
 
-def _uncertain(found: SceneCylinder, height_m: float | None) -> str | None:
-    axis_std_rad = float(np.sqrt(np.linalg.eigvalsh(found.covariance[3:, 3:])[1]))
-    radius_std_m = found.radius_std_m or 0.0
-    if height_m is not None and not 0.3 * height_m < found.height_m < 1.5 * height_m:
-        return f'the best wall is {1e3 * found.height_m:.1f} mm high, not {1e3 * height_m:.1f} mm'
-    if axis_std_rad < MAX_AXIS_STD_RAD and radius_std_m < MAX_RADIUS_STD * found.radius_m:
+def _oversized(found: SceneCylinder, height_m: float | None) -> tuple[int, str] | None:
+    if height_m is None or 0.3 * height_m < found.height_m < 1.5 * height_m:
         return None
-    return (
-        f'the best wall is too small for its noise, axis +- {np.degrees(axis_std_rad):.0f} '
-        f'deg and radius {1e3 * found.radius_m:.0f} +- {1e3 * radius_std_m:.0f} mm: show more of it'
+    return 9, (
+        f'the best wall is {1e3 * found.height_m:.1f} mm high, not {1e3 * height_m:.1f} mm as '
+        '--height-m says, with 30 to 150 % of it allowed: crop the cloud to the cylinder'
     )
 
 
 def _extent(at: OnWall) -> tuple[float, float, float]:
     """Return middle, height and standard deviation of the middle of the wall along its axis [m]."""
     low, high = np.percentile(at.axial_m, (1.0, 99.0))
-    turn = np.round((at.angle_rad + np.pi) / (2 * np.pi) * GROUPS[0]).astype(int) % GROUPS[0]
+    turn = np.round((at.angle_rad + np.pi) / (2 * np.pi) * GROUPS).astype(int) % GROUPS
     middles = [
         0.5 * np.sum(np.percentile(at.axial_m[turn == k], (2.0, 98.0)))
-        for k in range(GROUPS[0])
+        for k in range(GROUPS)
         if (turn == k).sum() >= 10
     ]
     spread = float(np.std(middles) / np.sqrt(len(middles))) if len(middles) > 2 else high - low
@@ -216,18 +214,22 @@ def _extent(at: OnWall) -> tuple[float, float, float]:
 
 
 def _described(
-    part: Part, wall: Wall, sigma_m: float, camera: np.ndarray, free: bool
+    part: Part, wall: Wall, sigma_m: float, shape: Shape, camera: np.ndarray, free: bool
 ) -> SceneCylinder:
     at = on_wall(part.points, wall, camera)
     near = np.abs(at.residual_m) < SIGMAS * sigma_m
     at = OnWall(*(values[near] for values in vars(at).values()))
     middle, height_m, along_std_m = _extent(at)
-    unknowns = _unknowns(replace(at, axial_m=at.axial_m - middle), wall, sigma_m, free)
+    unknowns, to_middle = shape.covariance, np.eye(len(shape.covariance))
+    to_middle[[0, 1], [2, 3]] = middle
+    unknowns = to_middle @ unknowns @ to_middle.T
     shift_m = SYSTEMATIC_SPACINGS * part.spacing_m
     tilt_rad = 2 * shift_m / height_m
     unknowns += np.diag(
         np.square([shift_m, shift_m, tilt_rad, tilt_rad, shift_m, shift_m][: len(unknowns)])
     )
+    if not free:  # what the known radius leaves
+        unknowns -= np.outer(unknowns[4], unknowns[4]) / unknowns[4, 4]
     e1, e2 = perpendiculars(wall.axis)
     spread = np.zeros((6, 4))
     spread[:3, 0], spread[:3, 1], spread[3:, 2], spread[3:, 3] = e1, e2, e2, -e1
@@ -238,7 +240,9 @@ def _described(
     if free:  # the radius of the middle of the wall
         radius_m -= 0.5 * (wall.thickness_m or 0.0)
         share = np.array([1.0, -0.5])[: len(unknowns) - 4]
-        radius_std_m = float(np.sqrt(share @ unknowns[4:, 4:] @ share))
+        radius_std_m = float(
+            np.hypot(np.sqrt(share @ unknowns[4:, 4:] @ share), shape.out_of_round * radius_m)
+        )
     inside = at.inside.mean()
     return SceneCylinder(
         wall.point + middle * wall.axis,
@@ -252,30 +256,3 @@ def _described(
         wall.thickness_m,
         'inside' if inside > 0.9 else 'outside' if inside < 0.1 else 'both',
     )
-
-
-def _unknowns(at: OnWall, wall: Wall, sigma_m: float, free: bool) -> np.ndarray:
-    """Return the covariance of shifts, tilts and, where free, outer radius and thickness.
-
-    Noise by the jackknife over groups of points, and what a body does that is `OUT_OF_ROUND`.
-    """
-    rows, weight = derivatives(at, wall, free), weights(at, 2 * SIGMAS * sigma_m)
-    group = sectors_and_rows(at)
-    weighted = rows * weight[:, None]
-    whole, moved = rows.T @ weighted, []
-    for k in np.unique(group):
-        own = group == k
-        rest = whole - rows[own].T @ weighted[own]
-        rest += 1e-6 * np.diag(np.diag(whole))  # one group may be all that shows a direction
-        moved.append(np.linalg.solve(rest, weighted[own].T @ at.residual_m[own]))
-    away = np.array(moved) - np.mean(moved, axis=0)
-    shape = np.linalg.solve(whole, weighted.T @ shapes(at, OUT_OF_ROUND * wall.radius_m))
-    return away.T @ away * (len(away) - 1) / len(away) + shape @ shape.T
-
-
-def sectors_and_rows(at: OnWall) -> np.ndarray:
-    """Return the group of each point, of `GROUPS` round and along."""
-    low, high = at.axial_m.min(), at.axial_m.max()
-    row = ((at.axial_m - low) / max(high - low, 1e-6) * GROUPS[1]).astype(int)
-    turn = ((at.angle_rad + np.pi) / (2 * np.pi) * GROUPS[0]).astype(int) % GROUPS[0]
-    return turn * GROUPS[1] + np.clip(row, 0, GROUPS[1] - 1)

@@ -11,8 +11,8 @@ from soft_arm_vision.clouds.cylinder import perpendiculars
 PATCHES = 250  # in which noise and flatness are measured
 PATCH_POINTS = (40, 160, 640)  # a patch grows until it is wider than its noise
 PATCH_SIGMAS = 6
-PLANES = 4  # at most
-PLANE_SHARE = 0.15  # of the cloud, or it is left
+PLANES = 10  # at most
+PLANE_SHARES = (0.03, 0.15)  # of the whole and of what is left, or it stays
 # Share of the scatter of normals that varies smoothly with the place, from which a plane is taken
 # for strips of curved walls.
 TURNING_SHARE = 0.7
@@ -22,7 +22,7 @@ PLANE_HYPOTHESES = 1000
 PLANE_POINTS = 20_000  # that planes are sought in
 # Taken away around a plane besides 1.5 thresholds: there the depths of both are mixed.
 FOOT_M = 0.0045
-GAP_M = 0.012
+GAP_M, GAP_SPACINGS = 0.012, 3  # between parts, whichever is larger
 MIN_PART = 100
 PARTS = 8
 PART_POINTS = 5_000  # that a wall is fitted to
@@ -98,7 +98,8 @@ def without_planes(points: np.ndarray, rng: np.random.Generator, threshold_m: fl
         point, normal = plane_of(points, threshold_m)
         distance = (points - point) @ normal
         on = np.abs(distance) < threshold_m
-        if on.sum() < PLANE_SHARE * whole or not _face(points, on, point, normal, rng):
+        least = max(PLANE_SHARES[0] * whole, PLANE_SHARES[1] * len(points))
+        if on.sum() < least or not _face(points, on, point, normal, rng):
             break
         points = points[np.abs(distance) > 1.5 * threshold_m + FOOT_M]
     return points

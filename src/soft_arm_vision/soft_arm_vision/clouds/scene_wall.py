@@ -15,6 +15,7 @@ SCORED = 1000  # points that a hypothesis is scored on
 REFINED = 4  # best hypotheses of each size of patch
 MIN_SINE = 0.25  # between two normals: nearly parallel ones say nothing of the axis
 TUKEY_SIGMAS = 4.7
+SIGMAS = 3.5  # a point that is nearer than these is on the wall
 MAX_TILT_RAD = 0.3  # of one step
 MAX_THICKNESS = 0.2  # of the radius
 MIN_SIDE_SHARE = 0.1  # of the wall, or a side is not taken for one
@@ -64,9 +65,9 @@ def on_wall(points: np.ndarray, wall: Wall, viewpoint: np.ndarray) -> OnWall:
     return OnWall(axial, np.arctan2(y, x), residual, inside)
 
 
-def weights(at: OnWall, cut_m: float) -> np.ndarray:
+def weights(residual_m: np.ndarray, cut_m: float) -> np.ndarray:
     """Return Tukey's biweights (n,): 1 on the wall, 0 from the cut on."""
-    return np.square(np.clip(1 - np.square(at.residual_m / cut_m), 0, None))
+    return np.square(np.clip(1 - np.square(residual_m / cut_m), 0, None))
 
 
 def derivatives(at: OnWall, wall: Wall, free_radius: bool) -> np.ndarray:
@@ -86,7 +87,7 @@ def step(
 ) -> Wall:
     """Return the wall after one reweighted Gauss-Newton step (Tukey's biweight)."""
     at = on_wall(points, wall, viewpoint)
-    weight = weights(at, cut_m)
+    weight = weights(at.residual_m, cut_m)
     if (weight > 0).sum() < 10:
         return wall
     middle = float(weight @ at.axial_m / weight.sum())  # the axis turns about the points' middle
