@@ -45,7 +45,7 @@ class RingFit:
         edge_share: Share of the contour's points that the ring's contour explains.
         shape_sd_m: Standard deviation of the centre in its worst direction, given the offset of
             depth: what the view of the ring leaves open.
-        cost: Sum of squared normalised residuals, each beyond the cut counted as at it.
+        cost: -2 log likelihood: squared normalised residuals, each beyond the cut counted as at it.
     """
 
     centre: np.ndarray
@@ -182,8 +182,9 @@ def _descend(wall, edges, size, prior, centre, axis, cuts_px):
             _add(hessian, gradient, row, s[i], v[i] / edge_sigma[i] ** 2 / edge_alike)
         if np.count_nonzero(w) < MIN_POINTS or np.count_nonzero(v) < MIN_EDGES:
             raise FitRefused("bad fit: too few points lie on the wall or edges on the ring's")
-        wall_cost = _cost(r / sigma, w) / alike
-        edge_cost = _cost(s / edge_sigma, v) / edge_alike
+        # Of a pose that explains less the noise is taken for larger: the likelihood counts that.
+        wall_cost = (_cost(r / sigma, w) + 2 * len(w) * np.log(wall_scale)) / alike
+        edge_cost = _cost(s / edge_sigma, v) + 2 * (~beside_arm).sum() * np.log(edge_scale)
         wall_scale = max(1.0, 1.4826 * np.median(np.abs(r / sigma)[w > 0]) * wall_scale)
         free = (v > 0) & ~beside_arm
         if free.sum() >= MIN_EDGES and number >= len(cuts_px) - 1:
@@ -202,7 +203,7 @@ def _descend(wall, edges, size, prior, centre, axis, cuts_px):
             break
     shares = np.count_nonzero(w) / len(w), np.count_nonzero(v) / len(v)
     off = (prior_mean - offsets) / prior_sd
-    return centre, axis, axes, hessian, shares, wall_cost + edge_cost + off @ off
+    return centre, axis, axes, hessian, shares, wall_cost + edge_cost / edge_alike + off @ off
 
 
 @njit(cache=True, nogil=True, forceinline=True)
