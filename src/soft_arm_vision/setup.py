@@ -21,6 +21,7 @@ setup(
         'opencv-python-headless',
         'pydantic>=2.9',
         'scipy',
+        'threadpoolctl',
         'typing-extensions',
     ],
     zip_safe=True,

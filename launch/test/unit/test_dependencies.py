@@ -39,6 +39,7 @@ LIBRARIES = {  # import name: name on PyPI, rosdep key (None: comes from require
     'pytest': ('pytest', 'python3-pytest'),
     'rosbags': ('rosbags', None),
     'scipy': ('scipy', 'python3-scipy'),
+    'threadpoolctl': ('threadpoolctl', None),
     'torch': ('torch', None),
     'tqdm': ('tqdm', 'python3-tqdm'),
     'typing_extensions': ('typing-extensions', 'python3-typing-extensions'),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import cv2
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from soft_arm_description.depth_sensor import D435I, DepthSensor
 from soft_arm_description.robot import Ring
@@ -37,6 +38,8 @@ from soft_arm_vision.segmentation.segmenter import Segmenter
 TRACKED_FRAMES = 5  # a pose older than this many frames is no start for the next
 MAX_DRAWN = 3  # masks that are drawn for one start, each about the pose fitted to the one before
 ExpectedAxis = Callable[[np.ndarray], np.ndarray]
+
+_LIBRARIES = ThreadpoolController()
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,7 @@ class RingDetector:
         self._last: Candidate | None = None  # of the frame before
         self._missed = 0
 
+    @_LIBRARIES.wrap(limits=1, user_api='blas')
     def detect(
         self,
         colour: np.ndarray,
