@@ -1,9 +1,5 @@
 """The virtual rig in lockstep, with nodes of the test that answer and that do not."""
 
-import socket
-import subprocess
-import sys
-
 import pytest
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
@@ -17,7 +13,6 @@ from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.testing import SpinningNode
 from soft_arm_node_kit.ticker import Answers, Ticker
 
-START = 'import sys; from soft_arm_sim.ros.virtual_rig_node import main; sys.exit(main())'
 TICK_S, IMAGE_DELAY_S = 0.010, 0.045  # of the shipped delays
 TIMEOUT_S = 0.5
 
@@ -60,25 +55,12 @@ class Watching(SpinningNode):
 
 
 @pytest.fixture(scope='module')
-def rig(ros_domain):
+def rig(lockstep_rig):
     """The node that watches, before any node answers ticks."""
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        port = probe.getsockname()[1]
     rclpy.init()
     watching = Watching()
-    parameters = {
-        'use_sim_time': 'true',
-        'modbus_port': port,
-        'answers_from': '[driver]',
-        'image_answers_from': 'detector',
-        'answer_timeout_s': TIMEOUT_S,
-    }
-    arguments = [word for name, v in parameters.items() for word in ('-p', f'{name}:={v}')]
-    process = subprocess.Popen([sys.executable, '-c', START, '--ros-args', *arguments])
-    yield watching
-    process.terminate()
-    process.wait(20)
+    with lockstep_rig(image_answers_from='detector', answer_timeout_s=TIMEOUT_S):
+        yield watching
     watching.close()
     rclpy.try_shutdown()
 

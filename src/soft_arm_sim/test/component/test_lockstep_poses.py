@@ -1,9 +1,5 @@
 """Simulated time that waits for the node that measures the tip by the motion capture's poses."""
 
-import socket
-import subprocess
-import sys
-
 import pytest
 import rclpy
 from geometry_msgs.msg import PoseStamped
@@ -16,7 +12,6 @@ from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.testing import SpinningNode
 from soft_arm_node_kit.ticker import Answers, Ticker
 
-START = 'import sys; from soft_arm_sim.ros.virtual_rig_node import main; sys.exit(main())'
 PERIOD_S = 0.010
 
 
@@ -42,27 +37,14 @@ class Tracking(SpinningNode):
 
 
 @pytest.fixture
-def tracking(ros_domain):
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        port = probe.getsockname()[1]
+def tracking(lockstep_rig):
     rclpy.init()
     tracking = Tracking()
     driver = Node('driver', parameter_overrides=[Parameter('use_sim_time', value=True)])
     Ticker(driver, PERIOD_S, lambda: None)
     tracking._executor.add_node(driver)
-    parameters = {
-        'use_sim_time': 'true',
-        'modbus_port': port,
-        'answers_from': '[driver]',
-        'pose_answers_from': 'tracker',
-        'answer_timeout_s': 600.0,
-    }
-    arguments = [word for name, v in parameters.items() for word in ('-p', f'{name}:={v}')]
-    process = subprocess.Popen([sys.executable, '-c', START, '--ros-args', *arguments])
-    yield tracking
-    process.terminate()
-    process.wait(20)
+    with lockstep_rig(pose_answers_from='tracker', answer_timeout_s=600.0):
+        yield tracking
     tracking.close()
     rclpy.try_shutdown()
 
