@@ -24,13 +24,13 @@ export class Controls {
   }
 
   // Bring the panel up to date; widgets are made anew only if the set of controls has changed, and
-  // not while a handle is dragged: it would slip out of the hand.
+  // not while a handle is dragged, or its last place is on its way: it would slip out of the hand.
   update(all, marks = []) {
-    const dragged = [...this.#handles.values()].some((handle) => handle.dragged);
-    const controls = dragged ? all.filter(({ name }) => this.#widgets.has(name)) : all;
+    const inHand = [...this.#handles].some(([name, handle]) => handle.dragged || this.#widgets.get(name).held);
+    const controls = inHand ? all.filter(({ name }) => this.#widgets.has(name)) : all;
     this.controls = controls;
     const shape = JSON.stringify(controls.map(({ name, kind, label, group, unit, always }) => [name, kind, label, group, unit, always]));
-    if (shape !== this.#shape && !dragged) {
+    if (shape !== this.#shape && !inHand) {
       this.#build(controls);
       this.#shape = shape;
     }
