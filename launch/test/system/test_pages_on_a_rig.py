@@ -5,9 +5,9 @@ import pytest
 from system_testing.launched_graph import LAUNCH, LaunchedGraph, free_port
 from system_testing.pages import PAGES, ROOT, blocks, run
 
-GRAPHS = {  # mark of a block: launch file, ports of its own
-    'rig': ('sim.launch.xml', ['modbus_port']),
-    'cell': ('cell.launch.xml', ['modbus_port', 'rws_port']),
+GRAPHS = {  # mark of a block: launch file, arguments, ports of its own
+    'rig': ('sim.launch.xml', ['use_sim_time:=true'], ['modbus_port']),
+    'cell': ('cell.launch.xml', [], ['modbus_port', 'rws_port']),
 }
 CASES = [
     (mark, page) for mark in GRAPHS for page in PAGES if mark in {b.mark for b in blocks(page)}
@@ -16,8 +16,8 @@ CASES = [
 
 @pytest.fixture(scope='module')
 def graph(request, tmp_path_factory, ros_domain):
-    file, ports = GRAPHS[request.param]
-    command = [str(LAUNCH / file), *(f'{port}:={free_port()}' for port in ports)]
+    file, arguments, ports = GRAPHS[request.param]
+    command = [str(LAUNCH / file), *arguments, *(f'{port}:={free_port()}' for port in ports)]
     graph = LaunchedGraph(tmp_path_factory.mktemp(request.param) / 'launch.txt', command, {})
     try:
         graph.wait(lambda: 'ready: ' in graph.output() or graph.deaths(), 'it is ready')
