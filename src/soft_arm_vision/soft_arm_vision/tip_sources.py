@@ -8,7 +8,11 @@ from soft_arm_vision.calibration.extrinsics import Mounting
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.fiducial_tracker import FiducialTracker, fiducial_of
 from soft_arm_vision.ring_tracker import RingTracker
-from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
+from soft_arm_vision.segmentation.segmenter import (
+    make_segmenter,
+    refuse_unused_network,
+    ring_of,
+)
 from soft_arm_vision.tip_tracker import TipTracker
 
 SEEN_AS = {'yolact': 'ring', 'colour': 'ring', 'fiducial': 'marker'}
@@ -28,10 +32,12 @@ def make_tracker(
         network: Exported network of `yolact`; None: the shipped one.
 
     Raises:
-        VisionError: If the robot has nothing that can be seen so, or there is no such tracker.
+        VisionError: If the robot has nothing that can be seen so, there is no such tracker, or it
+            uses no network and one is given.
     """
     if source not in SEEN_AS:
         raise VisionError(f'tip_source {source!r} is not known: use one of {", ".join(SEEN_AS)}')
     if source == 'fiducial':
+        refuse_unused_network(network, source)
         return FiducialTracker(fiducial_of(robot), mounting, sensor)
     return RingTracker(robot, mounting, make_segmenter(source, ring_of(robot), network), sensor)

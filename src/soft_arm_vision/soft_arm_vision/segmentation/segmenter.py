@@ -66,10 +66,7 @@ def make_segmenter(name: str, ring: Ring, network: Path | None = None) -> Segmen
         VisionError: If there is no such segmenter, its network cannot be read, or it cannot find
             rings of this colour.
     """
-    if network is not None and name != 'yolact':
-        raise VisionError(
-            f'network {network}: segmenter {name!r} uses none: leave it out, or use yolact'
-        )
+    refuse_unused_network(network, name)
     if name == 'colour':
         if not is_coloured(ring.colour_rgb):
             raise VisionError(
@@ -84,3 +81,17 @@ def make_segmenter(name: str, ring: Ring, network: Path | None = None) -> Segmen
             ring, ExportedYolact(network or shipped_for(ring.colour_rgb), ring.colour_rgb)
         )
     raise VisionError(f"segmenter {name!r} is not known: use one of ['colour', 'yolact']")
+
+
+def refuse_unused_network(network: Path | None, name: str) -> None:
+    """Raise if a network is given that what measures the tip does not use.
+
+    Args:
+        network: Path of the network; None: none is given.
+        name: What measures the tip.
+
+    Raises:
+        VisionError: If there is a network, and `name` is not 'yolact'.
+    """
+    if network is not None and name != 'yolact':
+        raise VisionError(f'network {network}: {name!r} uses none: leave it out, or use yolact')

@@ -12,6 +12,7 @@ from soft_arm_vision.calibration.extrinsics import Mounting
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.fiducial_tracker import FiducialTracker, fiducial_of
 from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.tip_sources import make_tracker
 
 CAMERA = Intrinsics(640, 480, 607.0, 607.0, 321.0, 239.0)
 SENSOR = D435I.model_copy(update={'bias_m': 0.0, 'edge_sd_px': 0.3})
@@ -138,3 +139,9 @@ def test_what_cannot_be_used_gives_no_pose_but_a_reason():
     assert wrong.T_base_tip is None and 'do not fit together' in wrong.trouble
     with pytest.raises(VisionError, match='add the key fiducial'):
         fiducial_of(load_robot('two_module_arm'))
+
+
+def test_a_network_is_refused(tmp_path):
+    robot = load_robot('two_module_arm')
+    with pytest.raises(VisionError, match="mine.onnx: 'fiducial' uses none"):
+        make_tracker('fiducial', robot, mounting(), SENSOR, tmp_path / 'mine.onnx')
