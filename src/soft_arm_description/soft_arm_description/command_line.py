@@ -9,8 +9,10 @@ import datetime
 import math
 import os
 import re
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -34,6 +36,16 @@ def refuse(who: str, why: object) -> int:
     """Tell standard error in one line; returns exit code 2."""
     sys.stderr.write(one_line(f'{who}: {why}') + '\n')
     return 2
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold back Ctrl-C until the end: while they are imported, libraries swallow it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class CommandLine(argparse.ArgumentParser):

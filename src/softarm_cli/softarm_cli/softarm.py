@@ -13,6 +13,8 @@ import sys
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
+from soft_arm_description.command_line import uninterrupted
+
 _GROUPS = {
     'calibrate': 'calibrate the rig',
     'experiment': 'run an experiment and report on it',
@@ -62,7 +64,9 @@ def _dispatch(prog: str, group: str, argv: list[str], groups: dict[str, str]) ->
         )
         print(f'{prog}: there is no {name!r}; {hint}', file=sys.stderr)
         return 2
-    return offered[name].load()(rest) or 0
+    with uninterrupted():
+        command = offered[name].load()
+    return command(rest) or 0
 
 
 def summary(point: EntryPoint) -> str:

@@ -1,5 +1,7 @@
 """One line and exit code 2 for whatever is wrong; numbers such as -3e4 are values."""
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from soft_arm_description.command_line import (
     output_file,
     output_folder,
     seed_number,
+    uninterrupted,
 )
 
 
@@ -87,3 +90,14 @@ def test_numbers_are_values():
 def test_long_text_keeps_its_beginning_and_its_end():
     line = one_line('value ' + 200 * 'long ' + 'remedy')
     assert len(line) <= LINE_LIMIT and line.startswith('value') and line.endswith('remedy')
+
+
+def test_an_interrupt_that_a_library_would_swallow_is_held_back():
+    swallowed = []
+    with pytest.raises(KeyboardInterrupt), uninterrupted():
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        except BaseException as error:
+            swallowed.append(error)
+    assert not swallowed
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

@@ -8,7 +8,12 @@ import sys
 import webbrowser
 from typing import TYPE_CHECKING
 
-from soft_arm_description.command_line import CommandLine, input_path, whole_number_in
+from soft_arm_description.command_line import (
+    CommandLine,
+    input_path,
+    uninterrupted,
+    whole_number_in,
+)
 from soft_arm_twin.errors import AddressError, TwinError
 from soft_arm_twin.server.serve import DEFAULT_HOST, DEFAULT_PORT, serve
 from softarm_cli.errors import BagError
@@ -112,7 +117,8 @@ def _run(options: argparse.Namespace) -> int:
             return show(replay, options, listener)
     if options.robot:
         raise TwinError('--robot is for --bag; a running graph says which robots it has')
-    from soft_arm_twin.ros.graph_source import GraphSource  # ROS only when it is needed
+    with uninterrupted():
+        from soft_arm_twin.ros.graph_source import GraphSource  # ROS only when it is needed
 
     with GraphSource(options.domain) as source:
         return show(source, options, listener)
@@ -136,9 +142,10 @@ def _inherited(descriptor: int) -> socket.socket:
 
 
 def _replay(options: argparse.Namespace) -> 'BagSource':
-    from tqdm import tqdm
+    with uninterrupted():
+        from tqdm import tqdm
 
-    from soft_arm_twin.replay.bag_source import BagSource
+        from soft_arm_twin.replay.bag_source import BagSource
 
     robots = {place: file for place, _, file in (text.rpartition('=') for text in options.robot)}
     with tqdm(

@@ -9,6 +9,7 @@ from soft_arm_description.command_line import (
     known_robot_or_assembly,
     known_world,
     port_or_any,
+    uninterrupted,
 )
 from soft_arm_twin.errors import TwinError
 
@@ -53,8 +54,9 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _view(args: argparse.Namespace) -> int:
-    from soft_arm_twin.server.serve import serve  # --help does not wait for these
-    from soft_arm_twin.view.source import ViewSource
+    with uninterrupted():  # --help does not wait for these
+        from soft_arm_twin.server.serve import serve
+        from soft_arm_twin.view.source import ViewSource
 
     source = ViewSource(args.file, args.world, 'kinematics' if args.kinematics else 'physics')
 
