@@ -37,10 +37,8 @@ class Tolerances:
         step_m: Step of depth that ends an object: a ring seen at 80 deg stays below this.
         whole_share: Visible share of a ring from which more does not make a ring likelier; a solid
             ring shows at most half of its wall's outside.
-        min_visible: Visible share below which anything round can look like a ring.
-        max_violation: Share of the rays to the ring that may pass through it.
-        min_score: Verification score of a ring: more than half of what it would show is there; of a
-            start, which is off by some millimetres, half as much.
+        min_score: Verification score of a ring: so much of what it would show is there; of a start,
+            which is off by some millimetres, half as much.
         clear_score: Score from which no other candidate is looked at.
         max_sigma_m: Standard deviation of the centre, given the offset of depth, from which a pose
             is of no use to a controller that is to be right to a millimetre.
@@ -70,9 +68,7 @@ class Tolerances:
     beside_px: tuple[int, int] = (5, 8)
     step_m: float = 0.012
     whole_share: float = 0.25
-    min_visible: float = 0.12
-    max_violation: float = 0.12
-    min_score: float = 0.5
+    min_score: float = 0.4
     clear_score: float = 0.6
     max_sigma_m: float = 1e-3
     known_sigma_m: float = 3e-3

@@ -39,18 +39,11 @@ class Evidence:
     def score(self, inlier_share: float, edge_share: float, cut: float) -> float:
         """Return the verification score: the share of what a ring would show that is there.
 
-        It is 0 where free space or too little of a ring speaks against it.
-
         Args:
             inlier_share, edge_share: Shares of the mask's points on the wall and of its contour on
                 the ring's.
             cut: See `cut_share`.
         """
-        if (
-            self.free_space_violation > TOLERANCES.max_violation
-            or self.visible_fraction < TOLERANCES.min_visible
-        ):
-            return 0.0
         return self.shown * inlier_share * edge_share * max(0.0, 1 - 2 * cut)
 
 
