@@ -41,11 +41,14 @@ def refuse(who: str, why: object) -> int:
 @contextmanager
 def uninterrupted() -> Iterator[None]:
     """Hold back Ctrl-C until the end: while they are imported, libraries swallow it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    pressed: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, before)
+        if pressed:
+            signal.raise_signal(signal.SIGINT)
 
 
 class CommandLine(argparse.ArgumentParser):
