@@ -98,18 +98,18 @@ class RingProblem:
         """
         cuts_px = TOLERANCES.edge_cuts_px if cuts_px is None else cuts_px
         start = (np.array(part, float) for part in (centre, axis, cuts_px))
-        centre, axis, axes, hessian, (wall_share, edge_share), cost = _descend(
+        centre, axis, axes, hessian, of_edges, (wall_share, edge_share), cost = _descend(
             self._wall, self._edges, self._size, self._prior, *start
         )
-        covariance = np.linalg.inv(hessian)
-        known = np.delete(np.delete(hessian, 5, axis=0), 5, axis=1)
+        known = np.delete(np.arange(8), 5)
+        shape = _covariance(hessian[np.ix_(known, known)], of_edges[np.ix_(known, known)])
         return RingFit(
             centre,
             axis,
-            _six(covariance[:5, :5], axes),
+            _six(_covariance(hessian, of_edges)[:5, :5], axes),
             wall_share,
             edge_share,
-            float(np.sqrt(np.linalg.eigvalsh(np.linalg.inv(known)[:3, :3])[-1])),
+            float(np.sqrt(np.linalg.eigvalsh(shape[:3, :3])[-1])),
             cost,
         )
 
@@ -145,8 +145,8 @@ class RingProblem:
 def _descend(wall, edges, size, prior, centre, axis, cuts_px):
     """Return centre and axis of least cost, the axes of the last step, and what is known there.
 
-    What is known: the matrix (8, 8) of the normal equations, the shares of points on the wall and
-    of edge points on the contour, and the cost.
+    What is known: the matrix (8, 8) of the normal equations, the edges' part of it, the shares of
+    points on the wall and of edge points on the contour, and the cost.
     """
     points, directions, spread, alike = wall
     rays, beside_arm, pixel, edge_px, edge_alike = edges
@@ -167,6 +167,7 @@ def _descend(wall, edges, size, prior, centre, axis, cuts_px):
             row[:2], row[3:5] = on_wall[i, :2], on_wall[i, 2:4]
             row[5] = row[0] * (directions[i] @ e1) + row[1] * (directions[i] @ e2)
             _add(hessian, gradient, row, r[i], w[i] / sigma[i] ** 2 / alike)
+        of_wall = hessian.copy()
         distance, contact, slope = edge_distances(
             rays, beside_arm, centre, axis, radius_m, height_m, thickness_m
         )
@@ -189,6 +190,7 @@ def _descend(wall, edges, size, prior, centre, axis, cuts_px):
         free = (v > 0) & ~beside_arm
         if free.sum() >= MIN_EDGES and number >= len(cuts_px) - 1:
             edge_scale = max(1.0, np.sqrt((v * s * s)[free].sum() / v[free].sum()) / edge_px)
+        of_edges = hessian - of_wall
         hessian += np.diag(1 / prior_sd**2)
         gradient += (prior_mean - offsets) / prior_sd**2
         step = np.linalg.solve(hessian, gradient)
@@ -203,7 +205,8 @@ def _descend(wall, edges, size, prior, centre, axis, cuts_px):
             break
     shares = np.count_nonzero(w) / len(w), np.count_nonzero(v) / len(v)
     off = (prior_mean - offsets) / prior_sd
-    return centre, axis, axes, hessian, shares, wall_cost + edge_cost / edge_alike + off @ off
+    cost = wall_cost + edge_cost / edge_alike + off @ off
+    return centre, axis, axes, hessian, of_edges, shares, cost
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -222,6 +225,12 @@ def _cost(normalised, weight):
     for i in range(len(weight)):
         cost += min(normalised[i] ** 2, CUT_SIGMAS**2) if weight[i] > 0 else CUT_SIGMAS**2
     return cost
+
+
+def _covariance(hessian: np.ndarray, of_edges: np.ndarray) -> np.ndarray:
+    """Return the covariance (n, n) of what the normal equations solve (sandwich estimator)."""
+    inverse = np.linalg.inv(hessian)
+    return inverse @ (hessian + (TOLERANCES.edge_inflation - 1) * of_edges) @ inverse
 
 
 def _six(unknowns: np.ndarray, axes: np.ndarray) -> np.ndarray:

@@ -20,6 +20,8 @@ class Tolerances:
         edge_cuts_px: The same for edge points, step by step: a start is off by some pixels.
         edge_rounding_px: Standard deviation of an edge that lies on the pixel grid, 1 / sqrt(12).
         edge_correlation_px: Length over which errors of a mask's edge are alike.
+        edge_inflation: Variance of an edge's error over that by which it is weighed: the errors of
+            different sides of a mask are not quite alike, so that more views would not tell.
         edge_offset_px: Standard deviation of what all edges err alike: a mask drawn too large.
         arm_edge_px: The same where the arm is beside the edge and neither depth nor colour parts
             the two well.
@@ -54,8 +56,9 @@ class Tolerances:
     edge_cuts_px: tuple[float, ...] = (8.0, 5.0, 4.0, 3.0)
     edge_rounding_px: float = 0.29
     edge_correlation_px: float = 12.0
+    edge_inflation: float = 1.5
     edge_offset_px: float = 0.3
-    arm_edge_px: float = 2.0
+    arm_edge_px: float = 1.0
     min_edges: int = 12
     min_incidence: float = 0.2
     edge_on_rad: float = 0.21
@@ -70,7 +73,7 @@ class Tolerances:
     whole_share: float = 0.25
     min_score: float = 0.4
     clear_score: float = 0.6
-    max_sigma_m: float = 1e-3
+    max_sigma_m: float = 1.2e-3
     known_sigma_m: float = 3e-3
 
 
