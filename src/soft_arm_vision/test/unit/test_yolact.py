@@ -118,17 +118,19 @@ def test_mask_ends_at_its_box():
 def test_planes_show_colour_nearness_and_the_slopes_of_a_surface():
     v, u = np.mgrid[0:60, 0:80].astype(np.float32)
     picture, depth_m = np.full((60, 80, 3), (118, 178, 58), np.uint8), 0.5 + 0.0005 * u - 0.001 * v
-    depth_m[30:34, 40:44] = 0
+    depth_m[30:34, 40:44] = 0  # farther on its right
+    depth_m[50], right_m = 0, depth_m[31, 44]
     found = input_channels(picture, depth_m.astype(np.float32))
     assert found.shape == (6, 60, 80)
     np.testing.assert_allclose(found[:3, 5, 5], [0, 1, -1])
-    assert found[3, 10, 10] == pytest.approx(0.4 / depth_m[10, 10]) and found[3, 31, 41] == 0
+    assert found[3, 10, 10] == pytest.approx(0.4 / depth_m[10, 10])
+    assert found[3, 31, 41] == pytest.approx(0.4 / right_m) and (found[3, 50] == 0).all()
     np.testing.assert_allclose(
         found[4:, 20, 20],
         [0.0005 * 300 / depth_m[20, 20], -0.001 * 300 / depth_m[20, 20]],
         rtol=1e-3,
     )
-    assert (found[4:, 31, 41] == 0).all() and np.isfinite(found).all()
+    assert (found[4:, 50] == 0).all() and np.isfinite(found).all()
     assert input_channels(picture).shape == (3, 60, 80)
 
 

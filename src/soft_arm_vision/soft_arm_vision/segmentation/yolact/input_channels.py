@@ -13,7 +13,7 @@ import numpy as np
 from soft_arm_kinematics.backends.machine_code import njit
 
 MEAN, DEVIATION = 118.0, 60.0  # of a grey value; pictures are brought to about -1..1
-NEAR_M = 0.4  # the plane of depth is this over the depth: nothing known (0) looks like what is far
+NEAR_M = 0.4  # the plane of depth is this over the depth: a row without any looks like what is far
 STEP_PX = 3  # between the depths that a slope is of
 FOCAL_PX = (
     300.0  # roughly the camera's at the network's size: slopes are about those of the surface
@@ -45,7 +45,7 @@ def input_channels(picture: np.ndarray, depth_m: np.ndarray | None = None) -> np
     )
     _colour_channels(picture, found)
     if depth_m is not None:
-        _depth_channels(depth_m, found[3], found[4], found[5])
+        _depth_channels(_filled(depth_m), found[3], found[4], found[5])
     return found
 
 
@@ -58,6 +58,28 @@ def _colour_channels(picture, found):
                 found[c, v, u] = (np.float32(picture[v, u, c]) - np.float32(MEAN)) * np.float32(
                     1 / DEVIATION
                 )
+
+
+@njit(cache=True, nogil=True)
+def _filled(depth_m):
+    """Return depth whose holes have that of the farther side in their row.
+
+    Most are shadows that near things throw on far ones; a ring without depth shows by its colour.
+    """
+    height, width = depth_m.shape
+    filled = depth_m.copy()
+    for v in range(height):
+        last = np.float32(0)
+        for u in range(width):
+            last = depth_m[v, u] if depth_m[v, u] > 0 else last
+            filled[v, u] = last
+        last = np.float32(0)
+        for u in range(width - 1, -1, -1):
+            if depth_m[v, u] > 0:
+                last = depth_m[v, u]
+            else:
+                filled[v, u] = max(filled[v, u], last)
+    return filled
 
 
 def _depth_channels(
