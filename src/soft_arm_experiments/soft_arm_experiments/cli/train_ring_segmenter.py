@@ -149,7 +149,7 @@ def _train(options: Namespace) -> int:
         'min_score': MIN_SCORE,
     }
     network = options.out / 'ring_segmenter.onnx'
-    metadata['ring_colour_rgb'] = ring.colour_rgb
+    metadata |= {'ring_radius_m': ring.radius_m, 'ring_colour_rgb': ring.colour_rgb}
     if is_coloured(ring.colour_rgb):  # crops then show other paints, too
         metadata['darkest_grey'] = DARKEST_GREY
     metadata['torch'] = torch.__version__

@@ -77,9 +77,7 @@ def make_segmenter(name: str, ring: Ring, network: Path | None = None) -> Segmen
             )
         return ColourSegmenter(ring)
     if name == 'yolact':
-        return YolactSegmenter(
-            ring, ExportedYolact(network or shipped_for(ring.colour_rgb), ring.colour_rgb)
-        )
+        return YolactSegmenter(ring, ExportedYolact(network or shipped_for(ring.colour_rgb), ring))
     raise VisionError(f"segmenter {name!r} is not known: use one of ['colour', 'yolact']")
 
 

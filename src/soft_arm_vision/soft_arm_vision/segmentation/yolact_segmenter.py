@@ -22,7 +22,7 @@ class YolactSegmenter:
 
     Args:
         ring: The ring.
-        network: The network, told the ring's paint; None: the shipped one.
+        network: The network, told the ring; None: the shipped one.
 
     Attributes:
         network: The network in use.
@@ -32,7 +32,7 @@ class YolactSegmenter:
     """
 
     def __init__(self, ring: Ring, network: ExportedYolact | None = None):
-        self.network = network or ExportedYolact(shipped_for(ring.colour_rgb), ring.colour_rgb)
+        self.network = network or ExportedYolact(shipped_for(ring.colour_rgb), ring)
         if RING_CLASS not in self.network.classes:
             raise VisionError(
                 f'the network finds {", ".join(self.network.classes)}, but no '

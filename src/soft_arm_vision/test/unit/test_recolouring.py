@@ -67,6 +67,6 @@ def test_ring_of_another_colour_is_found(ring, render_ring, rgb):
         (SHIPPED_FOR_GREY, (0.05, 0.05, 0.05), 'mean is below 0.3'),
     ],
 )
-def test_network_refuses_a_paint_that_it_cannot_find(network, rgb, why):
+def test_network_refuses_a_paint_that_it_cannot_find(ring, network, rgb, why):
     with pytest.raises(VisionError, match=f'{why}.*softarm train'):
-        ExportedYolact(network, rgb)
+        ExportedYolact(network, ring.model_copy(update={'colour_rgb': rgb}))

@@ -87,6 +87,37 @@ def test_low_ring_is_found(ring, render_ring):
     assert np.linalg.norm(detection.fit.centre - frame.centre) < 1e-3
 
 
+@pytest.mark.parametrize('times', [2.0, 4.0])
+def test_ring_is_seen_like_a_larger_one_that_is_as_much_farther_away(ring, render_ring, times):
+    frame = render_ring(CENTRE, AXIS)
+    depth_m = depth_in_metres(frame.depth)
+    other = ring.model_copy(update={'radius_m': times * ring.radius_m})
+    for mine, theirs in zip(
+        ExportedYolact(ring=other).raw(frame.colour, np.float32(times) * depth_m),
+        ExportedYolact(ring=ring).raw(frame.colour, depth_m),
+        strict=True,
+    ):
+        np.testing.assert_allclose(mine, theirs, atol=1e-2)
+
+
+@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize(('radius_m', 'height_m'), [(0.08, 0.04), (0.02, 0.024)])
+def test_ring_of_another_size_is_found_in_the_picture_and_in_a_window(
+    ring, render_ring, radius_m, height_m, seed
+):
+    other = ring.model_copy(update={'radius_m': radius_m, 'height_m': height_m})
+    frame = render_ring([0.02, -0.01, 0.45], [0.1, 1.0, 0.1], ring=other, seed=seed)
+    segmenter, last = make_segmenter('yolact', other), None
+    for _ in range(2):
+        last = next(
+            segmenter.segment(frame.colour, depth_in_metres(frame.depth), frame.intrinsics, last)
+        )
+        mask = np.zeros_like(frame.visible)
+        mask[last.window] = last.mask
+        assert last.score > 0.5
+        assert (mask & frame.visible).sum() > 0.6 * (mask | frame.visible).sum()
+
+
 def test_network_that_finds_no_rings_is_refused(ring):
     network = ExportedYolact()
     network.classes = ('marker',)

@@ -11,6 +11,7 @@ import onnxruntime
 from pydantic import ConfigDict, Field, FiniteFloat
 from typing_extensions import TypedDict
 
+from soft_arm_description.robot import Ring
 from soft_arm_description.yaml_file import YamlFileError, read_json
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.segmentation.colour_mask import is_coloured
@@ -30,6 +31,7 @@ THREADS = 2  # more would stand in the way of the other nodes
 # Width and height of the window in which an instance is tracked: the network learns from crops of
 # this size.
 WINDOW_PX = 160, 128
+MAX_FINER = 2  # of the input: four times the time
 SHIPPED = Path(__file__).parent / 'weights' / 'ring_segmenter.onnx'
 SHIPPED_FOR_GREY = SHIPPED.with_name('grey_ring_segmenter.onnx')
 
@@ -57,8 +59,9 @@ class _Metadata(TypedDict):
     layout: _Layout
     depth: bool
     min_score: Annotated[FiniteFloat, Field(ge=0, le=1)]
-    # Paint of the rings that it has learned from, and the mean of the darkest grey paint that it
-    # finds as well, if any.
+    # Radius and paint of the rings that it has learned from, and the mean of the darkest grey paint
+    # that it finds as well, if any.
+    ring_radius_m: NotRequired[_Positive]
     ring_colour_rgb: NotRequired[tuple[_Share, _Share, _Share]]
     darkest_grey: NotRequired[_Share]
 
@@ -68,15 +71,14 @@ class ExportedYolact:
 
     Args:
         path: ONNX file with its metadata (.json) beside it.
-        paint_rgb: Paint of the rings that it looks for, 0..1 each; None: the one that it has
-            learned.
+        ring: The ring that it looks for; None: the one that it has learned.
 
     Raises:
         VisionError: If a file is missing, the network is not the one that the metadata
-            describes, or it cannot see rings of this paint.
+            describes, or it cannot see rings of this colour.
     """
 
-    def __init__(self, path: Path = SHIPPED, paint_rgb: Paint | None = None):
+    def __init__(self, path: Path = SHIPPED, ring: Ring | None = None):
         try:
             metadata = read_json(path.with_suffix('.json'), _Metadata)
             content = path.read_bytes()
@@ -98,14 +100,19 @@ class ExportedYolact:
                 f'{metadata["sha256"][:12]}..: the file is damaged'
             )
         self.metadata, self.classes = metadata, tuple(metadata['classes'])
-        known_rgb = metadata.get('ring_colour_rgb')
-        self._paints = (paint_rgb, known_rgb) if paint_rgb and known_rgb else None
+        known_rgb, known_m = metadata.get('ring_colour_rgb'), metadata.get('ring_radius_m')
+        self._paints = (ring.colour_rgb, known_rgb) if ring and known_rgb else None
         if self._paints:
             _check_paint(path, *self._paints, metadata.get('darkest_grey'))
+        # A ring looks like one of twice its size at twice the distance; where that would be too far
+        # for the network, it sees a finer picture.
+        larger = known_m / ring.radius_m if ring and known_m else 1.0
+        finer = min(max(int(larger), 1), MAX_FINER)
+        self._depth_scale = np.float32(larger / finer)
         layout = metadata['layout']
         self.layout = AnchorLayout(
-            layout['width_px'],
-            layout['height_px'],
+            finer * layout['width_px'],
+            finer * layout['height_px'],
             tuple(layout['strides_px']),
             tuple(layout['sizes_px']),
             tuple(layout['octaves']),
@@ -160,11 +167,10 @@ class ExportedYolact:
         small = cv2.resize(rgb, size_px, interpolation=cv2.INTER_AREA)[part]
         if self._paints:
             small = recoloured(small, *self._paints)
-        reduced_m = reduced_depth(depth_m, size_px)[part] if self.metadata['depth'] else None
-        seen = input_channels(
-            np.ascontiguousarray(small),
-            None if reduced_m is None else np.ascontiguousarray(reduced_m),
-        )
+        scaled_m = None
+        if self.metadata['depth']:
+            scaled_m = self._depth_scale * reduced_depth(depth_m, size_px)[part]
+        seen = input_channels(np.ascontiguousarray(small), scaled_m)
         return tuple(part[0] for part in self._network.run(OUTPUTS, {INPUT: seen[None]}))
 
     def detect(
