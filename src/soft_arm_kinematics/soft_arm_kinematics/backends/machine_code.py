@@ -104,19 +104,21 @@ def _sources_hash(module: str) -> str:
 
 
 class _SourcesCache(FunctionCache):
-    """numba's cache with the hash of all sources in the names of its files."""
+    """numba's cache with the hashes of all sources and of the signature in the names of its files.
+
+    numba numbers the signatures of a function. Processes that compile for two of them at once can
+    choose the same number, and a third would run machine code for arrays of another layout.
+    """
 
     def __init__(self, function: Callable) -> None:
         super().__init__(function)
         self._hash, self._base = _sources_hash(function.__module__), self._impl.filename_base
-        self._cache_file = IndexDataCacheFile(
-            self._cache_path, f'{self._base}.{self._hash}', self._hash
-        )
         self._function = f'{function.__module__}.{function.__name__}'
         self._clock: _Clock | None = None
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Machine code from the file; None where it has to be compiled, which begins then."""
+        self._cache_file = self._file_of(sig)
         found = super().load_overload(sig, target_context)
         if found is None:
             self._clock = _Clock(self._function)
@@ -124,6 +126,7 @@ class _SourcesCache(FunctionCache):
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Store what has been compiled, and remove what was compiled from other sources."""
+        self._cache_file = self._file_of(sig)
         super().save_overload(sig, data)
         if self._clock:
             self._clock.stop()
@@ -132,6 +135,12 @@ class _SourcesCache(FunctionCache):
             if path.name.startswith(f'{name}-') and f'.{self._hash}.' not in path.name:
                 with suppress(OSError):  # another process removes it too, or it is another user's
                     path.unlink()
+
+    def _file_of(self, signature: Any) -> IndexDataCacheFile:
+        digest = hashlib.sha256(str(signature).encode()).hexdigest()[:12]
+        return IndexDataCacheFile(
+            self._cache_path, f'{self._base}.{self._hash}.{digest}', self._hash
+        )
 
 
 class _Clock:

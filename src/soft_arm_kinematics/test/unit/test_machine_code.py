@@ -3,7 +3,9 @@ import logging
 import os
 import sys
 
+import numpy as np
 import pytest
+from numba.core.caching import IndexDataCacheFile
 
 from soft_arm_kinematics.backends import machine_code
 
@@ -64,6 +66,27 @@ def test_machine_code_does_not_outlive_a_constant_of_another_file(probe):
     assert changed(1.0) == 3.0
     new = {path.name for path in folder.glob('*.nb?')}
     assert len(new) == len(old) == 2 and not new & old, 'old machine code is removed'
+
+
+def test_processes_that_compile_for_two_layouts_at_once_do_not_mix_them(probe, monkeypatch):
+    close, every_other = np.arange(3.0), np.arange(6.0)[::2]
+    slow, _ = probe(2.0)
+    quick, _ = probe(2.0)
+    save = IndexDataCacheFile._save_data
+
+    def while_the_quick_one_compiles(file, name, data):
+        with monkeypatch.context() as patch:
+            patch.setattr(IndexDataCacheFile, '_save_data', save)
+            # it has looked before the slow one wrote
+            patch.setattr(IndexDataCacheFile, '_load_index', lambda file: {})
+            quick(every_other)
+        save(file, name, data)
+
+    monkeypatch.setattr(IndexDataCacheFile, '_save_data', while_the_quick_one_compiles)
+    slow(close)
+    later, _ = probe(2.0)
+    np.testing.assert_array_equal(later(every_other), 2.0 * every_other)
+    np.testing.assert_array_equal(later(close), 2.0 * close)
 
 
 def test_sources_are_those_that_enter_the_machine_code():
