@@ -14,6 +14,7 @@ if [ ! -d "/opt/ros/${ROS_DISTRO:-none}" ] && [ -d "$_venv/share/rclpy" ]; then
   export ROS_DISTRO=jazzy ROS_VERSION=2 ROS_PYTHON_VERSION=3
   export FASTRTPS_DEFAULT_PROFILES_FILE=${FASTRTPS_DEFAULT_PROFILES_FILE:-$_ws/launch/dds/loopback_shm.xml}
 fi
+export FASTRTPS_DEFAULT_PROFILES_FILE=${FASTRTPS_DEFAULT_PROFILES_FILE:-$_ws/launch/dds/network_shm.xml}
 export ROS_AUTOMATIC_DISCOVERY_RANGE=${ROS_AUTOMATIC_DISCOVERY_RANGE:-LOCALHOST}
 export ROS_DOMAIN_ID=${ROS_DOMAIN_ID:-77}
 export MUJOCO_GL=${MUJOCO_GL:-egl}
