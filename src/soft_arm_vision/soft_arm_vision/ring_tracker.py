@@ -8,7 +8,8 @@ from soft_arm_vision.calibration.camera_monitor import CameraMonitor
 from soft_arm_vision.calibration.extrinsics import Mounting
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.arc_prior import expected_axis
-from soft_arm_vision.ring.detector import RingDetector, draw_overlay
+from soft_arm_vision.ring.detector import RingDetector
+from soft_arm_vision.ring.overlay import draw_overlay
 from soft_arm_vision.ring.pose_in_base import pose_in_base
 from soft_arm_vision.segmentation.segmenter import Segmenter, ring_of
 from soft_arm_vision.tip_tracker import TipSight

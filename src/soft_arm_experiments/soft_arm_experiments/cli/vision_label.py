@@ -49,7 +49,8 @@ def _label(options: Namespace) -> int:
     from soft_arm_experiments.vision.bag_frames import read_frames
     from soft_arm_experiments.vision.labels import FOLDER, write_labels
     from soft_arm_vision.calibration.camera_correction import correction_of
-    from soft_arm_vision.ring.detector import Detection, RingDetector, draw_overlay
+    from soft_arm_vision.ring.detector import Detection, RingDetector
+    from soft_arm_vision.ring.overlay import draw_overlay
     from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
     from softarm_cli.bags.file import open_bag, warn_of_cut
 

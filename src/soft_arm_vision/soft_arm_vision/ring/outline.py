@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from soft_arm_kinematics.backends.machine_code import njit
-from soft_arm_vision.clouds.cylinder import perpendiculars, perpendiculars_of_one
+from soft_arm_vision.clouds.cylinder import perpendiculars_of_one
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.segmentation.candidate import Candidate
 
@@ -119,12 +119,6 @@ def outline_of(candidate: Candidate, depth_m: np.ndarray, intrinsics: Intrinsics
         arm_adjacent,
         2 / (intrinsics.fx + intrinsics.fy),
     )
-
-
-def rim_points(centre: np.ndarray, axis: np.ndarray, radius_m: float) -> np.ndarray:
-    """Return corners [m] of a polygon that approximates a circle, shape (RIM_POINTS, 3)."""
-    e1, e2 = perpendiculars(axis)
-    return centre + radius_m * (_RIM[0][:, None] * e1 + _RIM[1][:, None] * e2)
 
 
 def outline_residual(

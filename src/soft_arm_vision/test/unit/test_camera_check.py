@@ -21,7 +21,8 @@ from soft_arm_vision.calibration.camera_check import (
 from soft_arm_vision.calibration.camera_correction import NO_CORRECTION, CameraCorrection
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring.outline import Outline, rim_points
+from soft_arm_vision.ring.outline import Outline
+from soft_arm_vision.ring.overlay import rim_points
 from soft_arm_vision.ring.ray_cylinder import ring_depths
 
 RING = load_robot('two_module_arm').ring

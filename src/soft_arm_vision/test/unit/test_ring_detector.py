@@ -9,7 +9,8 @@ import pytest
 from soft_arm_description.depth_sensor import sensor_of
 from soft_arm_description.rig import load_rig
 from soft_arm_vision.ring.arc_prior import expected_axis
-from soft_arm_vision.ring.detector import RingDetector, draw_overlay
+from soft_arm_vision.ring.detector import RingDetector
+from soft_arm_vision.ring.overlay import draw_overlay
 from soft_arm_vision.segmentation.candidate import Candidate
 
 CENTRE, AXIS = np.array([0.02, -0.01, 0.47]), np.array([0.3, 1, 0.2])
