@@ -70,6 +70,7 @@ class Camera:
 
     def close(self) -> None:
         """Free the OpenGL context."""
+        self._renderer.render()  # makes its context current: else closing frees another camera's
         self._renderer.close()
 
     def __enter__(self) -> Self:

@@ -9,6 +9,7 @@ from gymnasium.utils.env_checker import check_env
 
 from soft_arm_description import load_world
 from soft_arm_physics import (
+    Camera,
     PhysicsError,
     RobotEnvironment,
     RobotVectorEnvironment,
@@ -130,6 +131,14 @@ def test_a_picture_shows_the_robot():
     assert make().render() is None
     with pytest.raises(PhysicsError, match='rgb_array'):
         make(render_mode='human')
+
+
+def test_closing_a_camera_leaves_the_pictures_of_another():
+    kept, other = Camera(Simulation('soft_finger')), Camera(Simulation('soft_finger'))
+    pictures = [other.picture(), kept.picture()]
+    other.close()
+    np.testing.assert_array_equal(kept.picture(), pictures[1])
+    kept.close()
 
 
 def test_arguments_that_contradict_are_refused():

@@ -122,6 +122,7 @@ class Offscreen:
 
     def close(self) -> None:
         """Free the OpenGL context."""
+        self._gl.make_current()  # what is freed is known by numbers that each context has
         self._context.free()
         self._gl.free()
 

@@ -259,6 +259,16 @@ def test_a_seed_repeats_its_noise(bent):
     assert (frames[0].depth != frames[2].depth).any()
 
 
+def test_closing_a_camera_leaves_the_pictures_of_another(camera, bent):
+    other = VirtualCamera(ROBOT, PARAMETERS, JIG, 4)
+    other.capture(bent.joint_positions())
+    before = camera.capture_truth(bent.joint_positions())
+    other.close()
+    after = camera.capture_truth(bent.joint_positions())
+    np.testing.assert_array_equal(after.rgb, before.rgb)
+    np.testing.assert_array_equal(after.depth_m, before.depth_m)
+
+
 def test_without_opengl_one_line_says_what_to_install(monkeypatch):
     monkeypatch.delattr(mujoco, 'GLContext')
     with pytest.raises(SimulationError, match='apt-get install libegl1'):
