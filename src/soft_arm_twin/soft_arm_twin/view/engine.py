@@ -152,7 +152,7 @@ class Engine:
             self._lock.notify()
         for thread in self._threads:
             if thread.name == 'view engine':
-                thread.join(2.0)
+                thread.join()
 
     def set_mode(self, mode: Mode) -> None:
         """Let physics or kinematics move the robots; values outside of its limits go to rest."""
