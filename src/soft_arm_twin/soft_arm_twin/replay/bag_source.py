@@ -98,7 +98,7 @@ class BagSource:
         self._jump(0.0)
 
     def __enter__(self) -> Self:
-        self._thread = threading.Thread(target=self._run, name='replay')
+        self._thread = threading.Thread(target=self._run, name='replay', daemon=True)
         self._thread.start()
         self._camera.__enter__()
         return self

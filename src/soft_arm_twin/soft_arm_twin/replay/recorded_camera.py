@@ -40,7 +40,7 @@ class RecordedCamera:
         self._ended = threading.Event()
 
     def __enter__(self) -> Self:
-        self._thread = threading.Thread(target=self._run, name='pictures of a bag')
+        self._thread = threading.Thread(target=self._run, name='pictures of a bag', daemon=True)
         self._thread.start()
         return self
 

@@ -1,6 +1,8 @@
 """A replay shows what was recorded: at any time, forth and back, up to a cut, and never moves."""
 
 import shutil
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -205,6 +207,13 @@ def test_playing_stops_at_the_end_and_begins_anew(bag):
         assert control(source, 'time') == source.duration_s
         source.command('play', True, owner=False)
         wait_for(lambda: control(source, 'time') < 5.0 and control(source, 'play'))
+
+
+def test_a_second_interrupt_while_it_ends_is_not_held_by_its_threads(bag):
+    code = 'import sys; from soft_arm_twin.replay.bag_source import BagSource as source'
+    ending = f'{code}; source(sys.argv[1]).__enter__(); raise KeyboardInterrupt'
+    done = subprocess.run([sys.executable, '-c', ending, bag], timeout=100, capture_output=True)
+    assert b'KeyboardInterrupt' in done.stderr
 
 
 def test_goals_faults_and_saturations_are_marked_once(source):
