@@ -4,6 +4,7 @@ import time
 from collections.abc import Awaitable
 from typing import Any, Self
 
+from soft_arm_description.command_line import uninterrupted
 from soft_arm_twin.controls import Control
 from soft_arm_twin.graph.drawing import Drawing
 from soft_arm_twin.graph.gripper import Gripper
@@ -42,7 +43,8 @@ class GraphSource:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._graph.__exit__(*error)
+        with uninterrupted():  # a thread left behind would use what is destroyed
+            self._graph.__exit__(*error)
 
     def _on_system(self, system: Any) -> None:
         """Make the commands of a system that was found."""

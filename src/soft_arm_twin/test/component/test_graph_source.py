@@ -1,6 +1,8 @@
 """The live twin beside a made-up rig: what it finds, shows and commands, over DDS."""
 
 import asyncio
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -259,3 +261,14 @@ def test_what_falls_silent_grows_old(page, rig):
 
     page.wait(is_old, 'old joint states')
     rig.talks = True
+
+
+def test_an_interrupt_while_it_ends_does_not_abort(ros_domain):
+    ending = """
+import os, signal, threading
+from soft_arm_twin.ros.graph_source import GraphSource
+with GraphSource():
+    threading.Timer(0.02, os.kill, (os.getpid(), signal.SIGINT)).start()
+"""
+    done = subprocess.run([sys.executable, '-c', ending], timeout=100, capture_output=True)
+    assert b'KeyboardInterrupt' in done.stderr and b'abort' not in done.stderr.lower()

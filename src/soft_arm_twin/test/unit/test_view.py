@@ -167,7 +167,7 @@ def test_the_tip_follows_the_target_and_the_best_solution_is_explained(view):
     start_m = source.engine.moment.T_world_tip['two_module_arm'][:3, 3]
     target_m = tuple(start_m + [0.03, -0.02, -0.02])
     assert source.command('target', target_m, False).accepted
-    until(lambda: source.answer is not None)  # it may be compiled first
+    until(lambda: source.answer is not None)
     until(
         lambda: np.allclose(
             source.engine.moment.T_world_tip['two_module_arm'][:3, 3], target_m, atol=1e-5
