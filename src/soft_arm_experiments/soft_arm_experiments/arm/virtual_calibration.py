@@ -99,18 +99,19 @@ def calibrate(
     Raises:
         KinematicsError, VisionError, ControlError: If the robot cannot be calibrated.
     """
+    seen = _with_ring(robot)
     measured: tuple[tuple[Values, Measurement], ...] = (
         _curve(robot),
-        _extrinsics(robot, on_part, network),
+        _extrinsics(seen, on_part, network),
         _dynamics(robot, on_part),
     )
     paths = [save_calibration(rig, values, robot, how) for values, how in measured]
     mounting = extrinsics.load(rig, robot)
     noise = ring_noise_measurement.measure(
-        BellowsArm(robot),
+        BellowsArm(seen),
         mounting,
         sensor_of(rig)[0],
-        _segmenter(robot, network),
+        _segmenter(seen, network),
         on_part,
         NOISE_POSES,
         network,
@@ -141,6 +142,13 @@ def _curve(robot: Robot) -> tuple[PressureLength, Measurement]:
     return PressureLength(chambers=fits), measurement_of(
         fits, 'm', VIRTUAL, 'the points in the robot file'
     )
+
+
+def _with_ring(robot: Robot) -> Robot:
+    """Return the robot with the ring of the jig at its tip if it has none."""
+    if robot.ring is not None:
+        return robot
+    return robot.model_copy(update={'ring': jig_for(robot).ring, 'fiducial': None})
 
 
 def _segmenter(robot: Robot, network: Path | None) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from soft_arm_control.errors import ExperimentError
 from soft_arm_description.rig import load_rig
@@ -13,6 +14,8 @@ from soft_arm_experiments.arm import virtual_calibration
 from soft_arm_experiments.arm.reach import Move, reach_poses, summary
 from soft_arm_experiments.cli import calibrate_virtual
 from soft_arm_kinematics.arm import make_arm
+from soft_arm_sim.cameras.placement import camera_for
+from soft_arm_vision.calibration import extrinsics
 
 LYING = Path(__file__).parents[4] / 'launch' / 'test' / 'robots' / 'one_lying.yaml'
 CAMERA_M = np.array([0.25, -0.43, 0.2])
@@ -35,6 +38,20 @@ def test_a_calibration_for_a_new_robot_shows_its_progress(monkeypatch, capsys):
     assert calibrate_virtual.calibrated_rig('virtual', str(LYING)) == load_rig('virtual')
     said = capsys.readouterr()
     assert said.out == '' and 'calibrating the virtual rig for one_lying, once:' in said.err
+
+
+def test_an_arm_without_a_ring_is_calibrated_with_that_of_the_jig(tmp_path, monkeypatch):
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
+    for name in ('SETS', 'FRAMES'):
+        monkeypatch.setattr(virtual_calibration, name, 2)
+    bare = yaml.safe_load(LYING.read_text())
+    del bare['ring']
+    (tmp_path / 'bare.yaml').write_text(yaml.safe_dump(bare))
+    rig = virtual_calibration.rig_for(load_rig('virtual'), str(tmp_path / 'bare.yaml'))
+    robot = load_robot(tmp_path / 'bare.yaml')
+    found = extrinsics.load(rig, robot).T_base_camera
+    true = camera_for(robot).mounting.T_base_optical
+    np.testing.assert_allclose(found, true, atol=3e-3)
 
 
 def test_a_template_is_not_overwritten(capsys):

@@ -9,7 +9,14 @@ from soft_arm_description.robot import BellowsSegment, Robot
 from soft_arm_sim.cameras.depth_noise import DepthNoise
 from soft_arm_sim.cameras.offscreen import Offscreen
 from soft_arm_sim.cameras.parameters import CalibrationJig, CameraParameters
-from soft_arm_sim.cameras.scene import ARM_GROUP, RING_GROUP, bellows_of, build_scene
+from soft_arm_sim.cameras.scene import (
+    ARM_GROUP,
+    JIG_GROUP,
+    RING_GROUP,
+    bellows_of,
+    build_scene,
+    ring_of,
+)
 from soft_arm_sim.cameras.stereo import StereoDepth
 from soft_arm_sim.errors import SimulationError
 
@@ -64,7 +71,9 @@ class VirtualCamera:
     ):
         self.parameters, self._jig = parameters, jig
         image = parameters.image
-        self._model = scene or build_scene(robot, parameters)
+        self._robot, self._model = robot, scene or build_scene(robot, parameters)
+        # On the arm and on the jig; none of a robot without a ring.
+        self._rings = np.flatnonzero(self._model.geom_group == RING_GROUP)
         self._view = Offscreen(self._model, 'colour', image.width_px, image.height_px)
         self._option = self._view.option
         self._data = mujoco.MjData(self._model)
@@ -80,7 +89,7 @@ class VirtualCamera:
         """Put the ring on a peg of the jig and hide the arm, or put both back (`ON_THE_ARM`).
 
         Raises:
-            SimulationError: If the jig has no such peg.
+            SimulationError: If the jig has no such peg, or the robot no ring to put on it.
         """
         if not ON_THE_ARM <= peg < len(self._jig.pegs_m):
             raise SimulationError(
@@ -88,13 +97,13 @@ class VirtualCamera:
                 'the ring back on the arm'
             )
         on_arm = peg == ON_THE_ARM
+        if not on_arm:
+            ring_of(self._robot)
         group = self._model.geom_group
-        for name, visible, shown in (
-            ('ring_on_arm', on_arm, RING_GROUP),
-            ('ring_on_peg', not on_arm, RING_GROUP),
-            ('peg', not on_arm, 0),
-        ):
-            group[self._model.geom(name).id] = shown if visible else HIDDEN_GROUP
+        group[self._model.geom('peg').id] = HIDDEN_GROUP if on_arm else JIG_GROUP
+        for ring in self._rings:
+            visible = (ring == self._rings[0]) == on_arm
+            group[ring] = RING_GROUP if visible else HIDDEN_GROUP
         self._option.geomgroup[ARM_GROUP] = on_arm
         if not on_arm:
             self._data.mocap_pos[0] = self._jig.pegs_m[
@@ -119,8 +128,7 @@ class VirtualCamera:
     def capture_truth(self, qpos: np.ndarray) -> TrueFrame:
         """Render the same frame without noise, with the ring's mask."""
         rgb, depth_m = self._render(qpos)
-        rings = [self._model.geom(name).id for name in ('ring_on_arm', 'ring_on_peg')]
-        return TrueFrame(rgb, depth_m, np.isin(self.geom_image(), rings))
+        return TrueFrame(rgb, depth_m, np.isin(self.geom_image(), self._rings))
 
     def geom_image(self) -> np.ndarray:
         """Return the geom id shown by each pixel of the last capture, shape (h, w); -1: none."""

@@ -7,6 +7,7 @@ import numpy as np
 from pydantic import Field
 from scipy.spatial.transform import Rotation
 
+from soft_arm_description.robot import Ring
 from soft_arm_physics.parameter_file import (
     NotNegative,
     Positive,
@@ -183,10 +184,14 @@ class FingerCameraParameters(CameraParameters):
 
 
 class CalibrationJig(Strict):
-    """Pegs that hold the positioning ring, its axis along base z, at known places."""
+    """Pegs that hold the positioning ring, its axis along base z, at known places.
+
+    `ring` is put on them where the robot has none.
+    """
 
     pegs_m: Annotated[tuple[Vector3, ...], Field(min_length=3)]
     repeatability_m: NotNegative
+    ring: Ring | None = None
 
 
 def load_camera_parameters(path: str | Path = CONFIG / 'virtual_camera.yaml') -> CameraParameters:

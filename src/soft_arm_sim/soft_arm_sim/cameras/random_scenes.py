@@ -124,6 +124,7 @@ class RandomScenes:
         self, robot: Robot, domain: str, seed: int = 0, parameters: CameraParameters | None = None
     ):
         self._robot, self._domain, self._seed = robot, DOMAINS[domain], seed
+        self._ring = ring_of(robot)
         self.parameters = parameters or load_camera_parameters()
         spec = scene_spec(robot, self.parameters)
         # MuJoCo keeps the pose of a geom changeable only if it is not the identity when compiled.
@@ -264,7 +265,7 @@ class RandomScenes:
 
     def _colour(self, rng: np.random.Generator) -> None:
         rgba, domain = self._model.geom_rgba, self._domain
-        ring_rgb = ring_of(self._robot).colour_rgb
+        ring_rgb = self._ring.colour_rgb
         hues = domain.hues
         for geoms, saturation in ((self._room, 0.5), (self._clutter, 1.0)):
             colours = [
@@ -307,7 +308,7 @@ class RandomScenes:
         self, qpos: np.ndarray, mask: np.ndarray, T_optical_ring: np.ndarray
     ) -> float:
         alone = (self._camera.geom_image_of_group(qpos, RING_GROUP) >= 0).sum()
-        image, ring = self.parameters.image, ring_of(self._robot)
+        image, ring = self.parameters.image, self._ring
         angle = np.linspace(0, 2 * np.pi, 64, endpoint=False)
         inside = []
         for end in (-0.5, 0.5):

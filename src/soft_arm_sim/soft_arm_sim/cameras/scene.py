@@ -49,8 +49,8 @@ def ring_of(robot: Robot) -> Ring:
     """
     if robot.ring is None:
         raise SimulationError(
-            f'robot {robot.name} cannot be simulated with a camera: it has no ring at its tip; add '
-            'the key ring to its file'
+            f'robot {robot.name} has no ring that a camera could be shown: add the key ring to its '
+            'file'
         )
     return robot.ring
 
@@ -63,40 +63,36 @@ def build_scene(robot: Robot, parameters: CameraParameters) -> mujoco.MjModel:
 def scene_spec(robot: Robot, parameters: CameraParameters) -> mujoco.MjSpec:
     """Build the chain of `model.robot.add_robot` with shapes, room, lights and the camera `colour`.
 
-    Bellows of cell i are the geoms `<chamber>_<i>`; the ring is `ring_on_arm` and, on the mocap
-    body `jig`, `ring_on_peg`.
+    Bellows of cell i are the geoms `<chamber>_<i>`; the ring, of a robot that has one, is
+    `ring_on_arm` and, on the mocap body `jig`, `ring_on_peg`.
     """
     spec = mujoco.MjSpec()
     add_robot(spec, spec.worldbody, robot, robot.name, T_parent_base=np.eye(4), shapes=False)
-    segments, ring = bellows_of(robot), ring_of(robot)
+    segments = bellows_of(robot)
     quality = spec.visual.quality
     quality.numslices, quality.numstacks, quality.numquads = 14, 2, 1
-    _add_ring_mesh(spec, ring)
     for segment in segments:
-        _add_segment(spec, f'{robot.name}/{segment.name}', segment, ring)
+        _add_segment(spec, f'{robot.name}/{segment.name}', segment, robot.ring)
     last = segments[-1]
     tip_body = spec.body(f'{robot.name}/{last.name}_{last.sections}')
-    colour = [*ring.colour_rgb, 1.0]
-    tip_body.add_geom(
-        name='ring_on_arm',
-        type=_GEOM.mjGEOM_MESH,
-        meshname='ring',
-        pos=[0, 0, last.rigid_length_m],
-        rgba=colour,
-        mass=0,
-        group=RING_GROUP,
-    )
     if robot.fiducial is not None:
         add_markers(tip_body, robot.fiducial, last.rigid_length_m, ARM_GROUP)
     jig = spec.worldbody.add_body(name='jig', mocap=True)
-    jig.add_geom(
-        name='ring_on_peg',
-        type=_GEOM.mjGEOM_MESH,
-        meshname='ring',
-        rgba=colour,
-        mass=0,
-        group=RING_GROUP,
-    )
+    if robot.ring is not None:
+        _add_ring_mesh(spec, robot.ring)
+        for name, body, z_m in (
+            ('ring_on_arm', tip_body, last.rigid_length_m),
+            ('ring_on_peg', jig, 0.0),
+        ):
+            body.add_geom(
+                name=name,
+                type=_GEOM.mjGEOM_MESH,
+                meshname='ring',
+                pos=[0, 0, z_m],
+                rgba=[*robot.ring.colour_rgb, 1.0],
+                mass=0,
+                group=RING_GROUP,
+            )
     jig.add_geom(
         name='peg',
         type=_GEOM.mjGEOM_CYLINDER,
@@ -110,7 +106,9 @@ def scene_spec(robot: Robot, parameters: CameraParameters) -> mujoco.MjSpec:
     return spec
 
 
-def _add_segment(spec: mujoco.MjSpec, chain: str, segment: BellowsSegment, ring: Ring) -> None:
+def _add_segment(
+    spec: mujoco.MjSpec, chain: str, segment: BellowsSegment, ring: Ring | None
+) -> None:
     bellows = segment.actuators
     for i in range(segment.sections):
         body = spec.body(f'{chain}_{i}')
@@ -128,9 +126,10 @@ def _add_segment(spec: mujoco.MjSpec, chain: str, segment: BellowsSegment, ring:
                 group=ARM_GROUP,
             )
     disc = segment.disc
+    inside_m = disc.radius_m if ring is None else ring.radius_m - ring.thickness_m
     spec.body(f'{chain}_{segment.sections}').add_geom(
         type=_GEOM.mjGEOM_CYLINDER,
-        size=[min(disc.radius_m, ring.radius_m - ring.thickness_m), disc.thickness_m / 2, 0],
+        size=[min(disc.radius_m, inside_m), disc.thickness_m / 2, 0],
         pos=[0, 0, -disc.thickness_m / 2],
         rgba=[0.88, 0.88, 0.86, 1],
         mass=0,

@@ -16,7 +16,7 @@ from soft_arm_twin.graph.topics import Feed, Topic
 from soft_arm_twin.parts.joint_shape import JointShape
 from soft_arm_twin.source import Age, Series, Value
 
-JOINTS_LIMIT_S = PRESSURES_LIMIT_S = RING_LIMIT_S = 0.5
+JOINTS_LIMIT_S = PRESSURES_LIMIT_S = TIP_LIMIT_S = 0.5
 
 
 class SoftRobot:
@@ -44,7 +44,7 @@ class SoftRobot:
         self.shape = JointShape(robot)
         self._joints_feed = Feed(f'{self.name} joint_states', JOINTS_LIMIT_S)
         self._pressures_feed = Feed(f'{self.name} pressures', PRESSURES_LIMIT_S)
-        self._ring_feed = Feed(f'{self.name} tip_pose', RING_LIMIT_S)
+        self._tip_feed = Feed(f'{self.name} tip_pose', TIP_LIMIT_S)
         self.forget()
 
     def forget(self) -> None:
@@ -56,8 +56,13 @@ class SoftRobot:
         self.pressures_pa: dict[str, float] = {}
         self.commands_pa: dict[str, float] = {}
         self.commander, self.command_heard_s = '', -np.inf
-        for feed in (self._joints_feed, self._pressures_feed, self._ring_feed):
+        for feed in (self._joints_feed, self._pressures_feed, self._tip_feed):
             feed.forget()
+
+    @property
+    def is_arm(self) -> bool:
+        """Whether its tip can be moved to a target: one chamber bends it in one way only."""
+        return len(self.robot.chambers) > 1
 
     @property
     def shape_source(self) -> str:
@@ -67,7 +72,7 @@ class SoftRobot:
     @property
     def vision_source(self) -> str:
         """Name of the age of its tip as the camera sees it."""
-        return self._ring_feed.name
+        return self._tip_feed.name
 
     def topics(self) -> tuple[Topic, ...]:
         """Return what it listens to."""
@@ -80,9 +85,9 @@ class SoftRobot:
                 Topic(f'{at}/pressures', pressures, self._take_pressures),
                 Topic(f'{at}/pressure_command', pressures, self._take_command),
             ]
-        if self.robot.ring:
+        if self.is_arm:
             found += [
-                Topic(f'{at}/tip_pose', pose, self._take_ring),
+                Topic(f'{at}/tip_pose', pose, self._take_tip),
                 Topic(
                     f'{at}/target', 'visualization_msgs/msg/Marker', self._take_target, 'latched'
                 ),
@@ -110,11 +115,11 @@ class SoftRobot:
             if name in given and np.isfinite(given[name])
         }
 
-    def _take_ring(self, message: Any, now_s: float) -> None:
+    def _take_tip(self, message: Any, now_s: float) -> None:
         T = pose_matrix(message.pose.pose.position, message.pose.pose.orientation)
         covariance_m2 = np.reshape(message.pose.covariance, (6, 6))[:3, :3]
         if T is not None and np.isfinite(covariance_m2).all():
-            self.vision, self._ring_feed.heard_s = (T, covariance_m2), now_s
+            self.vision, self._tip_feed.heard_s = (T, covariance_m2), now_s
 
     def _take_target(self, message: Any, _now_s: float) -> None:
         p = message.pose.position
@@ -139,7 +144,7 @@ class SoftRobot:
 
     def ages(self, now_s: float) -> tuple[Age, ...]:
         """Return the ages of what it hears: joint states, and the rest once it was heard."""
-        rest = (self._pressures_feed, self._ring_feed)
+        rest = (self._pressures_feed, self._tip_feed)
         feeds = [self._joints_feed, *(feed for feed in rest if feed.heard_s is not None)]
         return tuple(feed.age(now_s) for feed in feeds)
 
@@ -156,7 +161,7 @@ class SoftRobot:
             Value(group, f'tip {axis} by model', _mm(tip_m, i), 'mm', source=model)
             for i, axis in enumerate('xyz')
         ]
-        if self.robot.ring:
+        if self.is_arm:
             found += [
                 Value(group, f'tip {axis} by vision', _mm(seen_m, i), 'mm', source=vision)
                 for i, axis in enumerate('xyz')
@@ -200,7 +205,7 @@ class SoftRobot:
             low_pa, high_pa = self.robot.pressure_limits_pa
             for name, limit_pa in (('upper limit', high_pa.max()), ('lower limit', low_pa.min())):
                 found.append(Series(plot, name, 'kPa', heard_s, 1e-3 * float(limit_pa)))
-        error_mm, seen_s = self.tip_error_mm(), self._ring_feed.heard_s
+        error_mm, seen_s = self.tip_error_mm(), self._tip_feed.heard_s
         if error_mm is not None and seen_s is not None:
             found.append(Series(f'{self.name}: tip to target', 'error', 'mm', seen_s, error_mm))
         return tuple(found)

@@ -55,7 +55,7 @@ class GraphSource:
             made = GripperCommands(self._graph, system.namespace)
         elif isinstance(system, SoftRobot) and '/' in system.name:
             made = LimbCommands(self._graph, system)
-        elif isinstance(system, SoftRobot) and system.robot.ring is not None:
+        elif isinstance(system, SoftRobot) and system.is_arm:
             made = ArmCommands(self._graph, system)
         if made is not None:
             self._commands = [*self._commands, made]

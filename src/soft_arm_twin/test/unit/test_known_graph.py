@@ -87,7 +87,10 @@ def test_the_base_stands_where_tf_has_it(known):
     np.testing.assert_allclose(known.soft_robots[0].base_pose()[:3, 3], [1, 2, 3])
 
 
-def test_distances_between_model_vision_and_target(known):
+@pytest.mark.parametrize('ring', [ROBOT.ring, None])
+def test_distances_between_model_vision_and_target(ring):
+    known = KnownGraph(lambda: 5.0)
+    known.add_robot('/soft_arm', ROBOT.model_copy(update={'ring': ring}))
     shape, message = joint_states(ROBOT, bent())
     send(known, '/soft_arm/joint_states', message)
     send(known, '/soft_arm/tip_pose', tip_pose(shape.tip_m + [0.0, 0.003, 0.0]))

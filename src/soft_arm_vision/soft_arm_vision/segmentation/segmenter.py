@@ -47,8 +47,8 @@ def ring_of(robot: Robot) -> Ring:
     """
     if robot.ring is None:
         raise VisionError(
-            f'robot {robot.name} has no ring, so there is none to find: add the key ring to '
-            'its file, or use two_module_arm'
+            f'robot {robot.name} has no ring, so there is none to find: add the key ring to its '
+            'file, or measure the tip by another tip_source: fiducial or pose'
         )
     return robot.ring
 
