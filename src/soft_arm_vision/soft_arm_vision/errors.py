@@ -7,7 +7,3 @@ class VisionError(ValueError):
 
 class FitRefused(ValueError):
     """No pose can be given; the message is the reason."""
-
-
-class Underconstrained(FitRefused):
-    """What is seen does not speak against a ring, but tells too little of where it is."""

@@ -30,7 +30,6 @@ BendingStiffness = Annotated[float, number(1e-9, 1e6, 'N m^2')]
 AxialStiffness = Annotated[float, number(1e-4, 1e9, 'N')]
 DampingTime = Annotated[float, number(0.0, 10.0, 's')]
 ContactTime = Annotated[float, number(1e-4, 1.0, 's')]
-DAMPING_TIME_S = 0.02  # damping over stiffness where a file does not say
 CollisionShape = Literal['capsule', 'cylinder', 'box', 'none']
 
 
@@ -88,7 +87,7 @@ class ArcSegment(NamedSegment):
     sections: Count
     rigid_length_m: LengthOrZero
     body_mass_kg: Mass | None = None
-    damping_time_s: DampingTime = DAMPING_TIME_S  # damping over stiffness
+    damping_time_s: DampingTime = 0.02  # damping over stiffness
     collision: CollisionShape = 'capsule'
     contact_time_s: ContactTime | None = None  # in which what has sunk into the body is pushed out
     friction: Friction | None = None

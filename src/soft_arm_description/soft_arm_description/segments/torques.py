@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import Field, StrictBool, model_validator
 
-from soft_arm_description.segments.physics import DAMPING_TIME_S, Disc, Friction, NamedSegment
+from soft_arm_description.segments.physics import Disc, Friction, NamedSegment
 from soft_arm_description.segments.values import (
     Coordinate,
     Count,
@@ -75,12 +75,6 @@ class Hinge(Strict):
         """Axis of length 1 in the segment's frame, shape (3,)."""
         axis = np.array(self.axis)
         return axis / np.linalg.norm(axis)
-
-    @property
-    def viscous_n_m_s_rad(self) -> float:
-        """Damping [N m s/rad], given or `DAMPING_TIME_S` times the stiffness."""
-        given = self.damping_n_m_s_rad
-        return DAMPING_TIME_S * (self.stiffness_n_m_rad or 0.0) if given is None else given
 
     @property
     def bend_range_rad(self) -> tuple[float, float]:

@@ -42,7 +42,7 @@ def masks_and_poses(options: Namespace, ring: Ring) -> dict:
     segmenter = make_segmenter(options.segmenter, ring, options.network)
     network = segmenter.network if isinstance(segmenter, YolactSegmenter) else None
     network_overlaps: list[float] = []
-    network_false_positives = false_positives = 0
+    network_false_positives = false_positives = false_poses = 0
     overlaps: list[float] = []
     detections: list[Detection] = []
     poses: list[np.ndarray] = []
@@ -77,6 +77,7 @@ def masks_and_poses(options: Namespace, ring: Ring) -> dict:
             alone = None if network is None else _best_detection(network, sample)
             if share == 1.0:
                 false_positives += detection.candidate is not None
+                false_poses += detection.fit is not None
                 network_false_positives += alone is not None
             elif len(sample.masks) and sample.visible_share[0] >= MIN_VISIBLE_SHARE:
                 overlaps.append(
@@ -107,6 +108,7 @@ def masks_and_poses(options: Namespace, ring: Ring) -> dict:
         else None,
         'recall': float((found > MATCHING_IOU).mean()),
         'false_positives': false_positives,
+        'false_poses': false_poses,
         **_network_summary(network_overlaps, network_false_positives, network),
         'poses': len(errors.centre_m),
         'pose_share': len(errors.centre_m) / max(len(near), 1),

@@ -107,7 +107,7 @@ def evaluate(
             poses.stamps_ns, poses.T, poses.covariances, strict=True
         ):
             stamps_ns.append(int(stamp_ns))
-            detections.append(Detection(RingFit(T[:3, 3], T[:3, 2], covariance, 1.0, 0.0), None))
+            detections.append(Detection(RingFit(T[:3, 3], T[:3, 2], covariance, 0.0), None))
             report()
     computed_s = perf_counter() - begin
     errors = None

@@ -114,12 +114,6 @@ class Video:
         self._writer.release()
 
 
-def save_picture(path: str | Path, picture: np.ndarray) -> None:
-    """Write an RGB picture (height, width, 3) to a PNG file."""
-    if not cv2.imwrite(str(path), cv2.cvtColor(picture, cv2.COLOR_RGB2BGR)):
-        raise PhysicsError(f'{path}: OpenCV cannot write a picture there')
-
-
 def _looks(simulation: Simulation, width_px: int, height_px: int) -> mujoco.MjModel:
     """Return the simulation's model with skins, sky and a floor with squares; same joints."""
     spec = simulation.spec.copy()

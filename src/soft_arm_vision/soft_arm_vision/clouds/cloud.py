@@ -8,7 +8,6 @@ from soft_arm_vision.intrinsics import Intrinsics
 
 BORDER_PX = 2  # depth within this distance of the mask's edge is mixed with the background
 CELL_PX = 2
-REFERENCE_DEPTH_M = 0.47  # at which limits on depth's noise are stated
 MAX_LOCAL_RANGE_M = (
     0.012  # a 3 x 3 patch of the ring seen at 80 deg stays below this, a flying pixel does not
 )
@@ -45,14 +44,6 @@ def depth_in_metres(depth: np.ndarray) -> np.ndarray:
     if depth.dtype.kind in 'ui':
         return depth.astype(np.float32) * np.float32(1e-3)
     return np.where(np.isfinite(depth) & (depth > 0), depth, 0).astype(np.float32)
-
-
-def noise_growth(depth_m: float) -> float:
-    """Return the factor by which the noise of depth exceeds that at the reference depth.
-
-    Noise grows with the square of the depth [m]; the factor is at least 1.
-    """
-    return max(1.0, (depth_m / REFERENCE_DEPTH_M) ** 2)
 
 
 def solid_pixels(mask: np.ndarray, depth_m: np.ndarray) -> np.ndarray:

@@ -222,7 +222,7 @@ class RingDetector:
             if not near_m / 2 < fit.centre[2] < far_m:
                 return None
             evidence = self._evidence(fit.centre, fit.axis, frame)
-            score = evidence.score(fit.inlier_share, fit.edge_share, 0.0)
+            score = evidence.score(fit.edge_share, 0.0)
             if score < TOLERANCES.min_score / 2:
                 return None
             turned = np.linalg.norm(np.cross(axis, fit.axis))
@@ -235,9 +235,7 @@ class RingDetector:
             fit = problem.resolve_two_fold_ambiguity(fit)
         cut = cut_share(drawn, candidate, frame.depth_m)
         evidence = self._evidence(fit.centre, fit.axis, frame)
-        return _Hypothesis(
-            fit, drawn, evidence.score(fit.inlier_share, fit.edge_share, cut), tracked
-        )
+        return _Hypothesis(fit, drawn, evidence.score(fit.edge_share, cut), tracked)
 
     def _evidence(self, centre: np.ndarray, axis: np.ndarray, frame: _Frame) -> Evidence:
         return evidence_of(centre, axis, frame.depth_m, frame.intrinsics, self._ring, frame.sensor)

@@ -41,7 +41,6 @@ class RingFit:
         centre: Centre of the ring [m], shape (3,).
         axis: Unit vector, shape (3,).
         covariance: Covariance of (x, y, z, rotation about x, y, z) [m, rad], shape (6, 6).
-        inlier_share: Share of the points that lie on the wall.
         edge_share: Share of the contour's points that the ring's contour explains.
         shape_sd_m: Standard deviation of the centre in its worst direction, given the offset of
             depth: what the view of the ring leaves open.
@@ -51,7 +50,6 @@ class RingFit:
     centre: np.ndarray
     axis: np.ndarray
     covariance: np.ndarray
-    inlier_share: float
     edge_share: float
     shape_sd_m: float = 0.0
     cost: float = 0.0
@@ -98,7 +96,7 @@ class RingProblem:
         """
         cuts_px = TOLERANCES.edge_cuts_px if cuts_px is None else cuts_px
         start = (np.array(part, float) for part in (centre, axis, cuts_px))
-        centre, axis, axes, hessian, of_edges, (wall_share, edge_share), cost = _descend(
+        centre, axis, axes, hessian, of_edges, edge_share, cost = _descend(
             self._wall, self._edges, self._size, self._prior, *start
         )
         known = np.delete(np.arange(8), 5)
@@ -107,7 +105,6 @@ class RingProblem:
             centre,
             axis,
             _six(_covariance(hessian, of_edges)[:5, :5], axes),
-            wall_share,
             edge_share,
             float(np.sqrt(np.linalg.eigvalsh(shape[:3, :3])[-1])),
             cost,
@@ -145,8 +142,8 @@ class RingProblem:
 def _descend(wall, edges, size, prior, centre, axis, cuts_px):
     """Return centre and axis of least cost, the axes of the last step, and what is known there.
 
-    What is known: the matrix (8, 8) of the normal equations, the edges' part of it, the shares of
-    points on the wall and of edge points on the contour, and the cost.
+    What is known: the matrix (8, 8) of the normal equations, the edges' part of it, the share
+    of edge points on the contour, and the cost.
     """
     points, directions, spread, alike = wall
     rays, beside_arm, pixel, edge_px, edge_alike = edges
@@ -203,10 +200,9 @@ def _descend(wall, edges, size, prior, centre, axis, cuts_px):
         still = np.abs(step[:3]).max() < STILL_M and np.abs(step[3:5]).max() < STILL_RAD
         if still and number >= len(cuts_px):
             break
-    shares = np.count_nonzero(w) / len(w), np.count_nonzero(v) / len(v)
     off = (prior_mean - offsets) / prior_sd
     cost = wall_cost + edge_cost / edge_alike + off @ off
-    return centre, axis, axes, hessian, of_edges, shares, cost
+    return centre, axis, axes, hessian, of_edges, np.count_nonzero(v) / len(v), cost
 
 
 @njit(cache=True, nogil=True, forceinline=True)

@@ -36,15 +36,14 @@ class Evidence:
         seen = min(1.0, self.visible_fraction / TOLERANCES.whole_share)
         return seen * (1 - self.free_space_violation) * (1 - self.beyond)
 
-    def score(self, inlier_share: float, edge_share: float, cut: float) -> float:
+    def score(self, edge_share: float, cut: float) -> float:
         """Return the verification score: the share of what a ring would show that is there.
 
         Args:
-            inlier_share, edge_share: Shares of the mask's points on the wall and of its contour on
-                the ring's.
+            edge_share: Share of the mask's contour that lies on the ring's.
             cut: See `cut_share`.
         """
-        return self.shown * inlier_share * edge_share * max(0.0, 1 - 2 * cut)
+        return self.shown * edge_share * max(0.0, 1 - 2 * cut)
 
 
 def cut_share(drawn: Candidate, candidate: Candidate, depth_m: np.ndarray) -> float:
