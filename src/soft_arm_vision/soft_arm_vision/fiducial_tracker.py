@@ -78,8 +78,6 @@ class FiducialTracker:
         sensor: Of the camera.
     """
 
-    camera_trouble: str | None = None
-
     def __init__(self, fiducial: Fiducial, mounting: Mounting, sensor: DepthSensor):
         self._corners_m, self._mounting, self._sensor = fiducial.corners_m, mounting, sensor
         self._detector = cv2.aruco.ArucoDetector(dictionary_of(fiducial))
@@ -116,6 +114,9 @@ class FiducialTracker:
     def overlay(self, colour: np.ndarray) -> np.ndarray:
         """Return the newest frame's colour image (h, w, 3) with its markers drawn on it."""
         return cv2.aruco.drawDetectedMarkers(colour.copy(), *self._found)
+
+    def check_camera(self) -> None:
+        """Return None: markers do not check the camera; see `TipTracker`."""
 
     def _seen(self, grey: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> _Seen | str:
         """Return what is seen of the tip's markers, or why nothing is."""

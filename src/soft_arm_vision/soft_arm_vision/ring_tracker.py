@@ -33,14 +33,9 @@ class RingTracker:
         self._detector = RingDetector(self._ring, segmenter, sensor)
         self._monitor = CameraMonitor(self._ring, sensor)
 
-    @property
-    def camera_trouble(self) -> str | None:
-        """Return what the ring's size shows to be wrong with the camera."""
-        return self._monitor.trouble
-
     def track(self, colour: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics) -> TipSight:
         """Return the tip in one frame; see `TipTracker`."""
-        self._intrinsics = intrinsics
+        self._depth, self._intrinsics = depth, intrinsics
         self._detection = self._detector.detect(
             colour,
             depth,
@@ -49,9 +44,14 @@ class RingTracker:
         )
         if self._detection.fit is None:
             return TipSight.missed(self._detection.reason or 'no ring in view')
-        self._monitor.update(self._detection, depth, intrinsics)
         return TipSight(*pose_in_base(self._detection.fit, self._mounting))
 
     def overlay(self, colour: np.ndarray) -> np.ndarray:
         """Return the colour image (h, w, 3) of the newest frame with mask, rims and axis on it."""
         return draw_overlay(colour, self._detection, self._ring, self._intrinsics)
+
+    def check_camera(self) -> str | None:
+        """Return what the ring's size shows to be wrong with the camera; see `TipTracker`."""
+        if self._detection.fit is not None:
+            self._monitor.update(self._detection, self._depth, self._intrinsics)
+        return self._monitor.trouble

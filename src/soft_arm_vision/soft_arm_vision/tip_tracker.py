@@ -29,10 +29,6 @@ class TipSight(NamedTuple):
 class TipTracker(Protocol):
     """Finds the tip in each frame of one camera."""
 
-    @property
-    def camera_trouble(self) -> str | None:
-        """Return what is wrong with the camera, in one line; None if nothing is known."""
-
     def track(self, colour: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics) -> TipSight:
         """Look for the tip in one frame.
 
@@ -44,3 +40,9 @@ class TipTracker(Protocol):
 
     def overlay(self, colour: np.ndarray) -> np.ndarray:
         """Return the newest frame's colour image with what was found drawn on it."""
+
+    def check_camera(self) -> str | None:
+        """Return what the frames up to the newest show to be wrong with the camera, in one line.
+
+        It may take some milliseconds: the tip of the frame goes out first.
+        """

@@ -60,6 +60,7 @@ class TipTrackerParameters:
 
 TIP_REACH_M = 0.12  # around the tip there may be markers, which move with it
 UPDATE_WATCH_EVERY_FRAMES = 30  # compare the background, to notice a camera that has moved
+CAMERA_MOVED = 'the camera has moved: calibrate its extrinsics, then restart this node'
 
 
 class TipTrackerNode(DetectorNode):
@@ -87,6 +88,7 @@ class TipTrackerNode(DetectorNode):
         network = Path(given.network) if given.network else None
         self._tracker = make_tracker(given.tip_source, robot, self._mounting, sensor, network)
         self._watch, self._until_update = CameraWatch(), 0
+        self._camera_trouble: str | None = None
         self._pose = self.create_publisher(PoseWithCovarianceStamped, 'tip_pose', qos.STATE)
         self._tf = TransformBroadcaster(self)
         self._camera = CameraFrame(
@@ -122,16 +124,16 @@ class TipTrackerNode(DetectorNode):
             self.refuse(error)
             return
         sight = self._tracker.track(colour, depth, intrinsics)
+        self.trouble = CAMERA_MOVED if self._watch.moved else sight.trouble
+        if sight.T_base_tip is not None and not self._watch.moved:
+            self._publish(colour_message.header.stamp, sight)
+        # The pose is out, what else takes time comes after it.
         if self.overlay_wanted:
             self.publish_overlay(self._tracker.overlay(colour), colour_message.header)
-        self.trouble = sight.trouble
+        self._camera_trouble = self._tracker.check_camera()
         self._until_update = (self._until_update or UPDATE_WATCH_EVERY_FRAMES) - 1
         if self._until_update == 0 and (self._watch.begun or sight.T_base_tip is not None):
             self._watch.update(colour, self._around_tip(sight, intrinsics))
-        if self._watch.moved:
-            self.trouble = 'the camera has moved: calibrate its extrinsics, then restart this node'
-        elif sight.T_base_tip is not None:
-            self._publish(colour_message.header.stamp, sight)
 
     def _around_tip(self, sight: TipSight, intrinsics: Intrinsics) -> np.ndarray | None:
         """Return where a picture does not show the tip, (h, w) uint8; None if it is unknown."""
@@ -156,8 +158,8 @@ class TipTrackerNode(DetectorNode):
     def status(self):
         """Return level, message and values, with what is wrong with the camera."""
         level, message, values = super().status()
-        if (trouble := self._tracker.camera_trouble) is not None:
-            level, message = max(level, diagnostics.WARN), f'{message}; {trouble}'
+        if self._camera_trouble is not None:
+            level, message = max(level, diagnostics.WARN), f'{message}; {self._camera_trouble}'
         return level, message, values
 
 
