@@ -17,8 +17,8 @@ from soft_arm_kinematics.arm import Arm, BellowsArm, load_arm, make_arm
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.camera_correction import CameraCorrection, correction_of
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.ring.detector import RingDetector
-from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
+from soft_arm_vision.tip_sources import make_tracker
+from soft_arm_vision.tip_tracker import TipTracker
 
 _Loaded = TypeVar('_Loaded')
 
@@ -34,7 +34,7 @@ class ArmFiles:
             none.
         mounting: Pose of the camera; None if the rig has none.
         lacking: Why `dynamics` or `mounting` is None, one line each.
-        segmenter: How the ring is found: colour or yolact.
+        tip_source: What finds the tip: yolact, colour or fiducial.
         network: Exported network of yolact; None: the shipped one.
         correction: Systematic errors of the camera.
         sensor: Errors of the rig's camera.
@@ -45,15 +45,14 @@ class ArmFiles:
     dynamics: Dynamics | None
     mounting: extrinsics.Mounting | None
     lacking: dict[str, str]
-    segmenter: str
+    tip_source: str
     network: Path | None
     correction: CameraCorrection
     sensor: DepthSensor
 
-    def new_detector(self) -> RingDetector:
-        """Return a detector that has seen nothing, so that its poses depend on one bag alone."""
-        ring = ring_of(self.robot)
-        return RingDetector(ring, make_segmenter(self.segmenter, ring, self.network), self.sensor)
+    def new_tracker(self, mounting: extrinsics.Mounting) -> TipTracker:
+        """Return a tracker that has seen nothing, so that its poses depend on one bag alone."""
+        return make_tracker(self.tip_source, self.robot, mounting, self.sensor, self.network)
 
     def new_filter(self) -> BiasFilter | None:
         """Return the controller's estimator before its first sample; None without dynamics."""
@@ -71,7 +70,7 @@ def load_files(
     robot: str,
     rig: str,
     extrinsics_file: Path | None,
-    segmenter: str,
+    tip_source: str,
     network: Path | None = None,
 ) -> ArmFiles:
     """Load a robot file and what a rig's calibrations say of it.
@@ -80,7 +79,7 @@ def load_files(
         robot: Name of a shipped robot, or path of a robot file.
         rig: Name of a rig, or path of its folder.
         extrinsics_file: Another file of the camera's pose; None: the rig's.
-        segmenter: How the ring is found: colour or yolact.
+        tip_source: What finds the tip: yolact, colour or fiducial.
         network: Exported network of yolact; None: the shipped one.
 
     Raises:
@@ -111,7 +110,7 @@ def load_files(
         dynamics,
         mounting,
         lacking,
-        segmenter,
+        tip_source,
         network,
         correction_of(where, loaded),
         sensor,

@@ -1,9 +1,9 @@
 """Tip of a recorded arm by its camera, by each kinematic model, and by the controller's estimate.
 
-The estimates are those of the running arm: the ring detector of `tip_tracker`, the calibrated
+The estimates are those of the running arm: the tracker of `tip_tracker`, the calibrated
 curve of `forward_kinematics`, and the filter of `tip_controller` without what it learns at goals.
-The filter takes pressures and rings in the order of the recording: an image as soon as it was
-recorded, a recorded ring pose when it was. So the same bag gives the same numbers.
+The filter takes pressures and tips in the order of the recording: an image as soon as it was
+recorded, a recorded `tip_pose` when it was. So the same bag gives the same numbers.
 """
 
 from collections.abc import Callable
@@ -15,11 +15,11 @@ from soft_arm_control.tip.bias_filter import BiasFilter
 from soft_arm_experiments.bags.arm_files import ArmFiles
 from soft_arm_experiments.bags.recorded import (
     Pressures,
-    Rings,
+    Tips,
     Topics,
     find_topics,
     read_pressures,
-    read_rings,
+    read_tips,
     read_truth,
 )
 from soft_arm_experiments.bags.track import Track
@@ -84,11 +84,11 @@ def estimate(
         left_out |= dict.fromkeys((*files.models, DYNAMIC, ESTIMATE), _NO_PRESSURES)
         pressures = None
     true_tip = read_truth(bag, topics.truth, files.robot)
-    rings = read_rings(bag, topics, files, report)
-    if len(rings.stamps_ns):
-        tracks[VISION] = Track.of(rings.stamps_ns, rings.points_m)
+    tips = read_tips(bag, topics, files, report)
+    if len(tips.stamps_ns):
+        tracks[VISION] = Track.of(tips.stamps_ns, tips.points_m)
     else:
-        left_out[VISION] = _why_no_rings(bag, topics, files)
+        left_out[VISION] = _why_no_tips(bag, topics, files)
     if pressures is not None:
         for name, arm in files.models.items():
             actuation = arm.actuation_at(arm.clip_pressures(pressures.values_pa))
@@ -99,11 +99,11 @@ def estimate(
         else:
             tracks[DYNAMIC] = _filtered(dynamic, pressures, None)
             if VISION in tracks:
-                informed = _filtered(files.new_filter() or dynamic, pressures, rings)
+                informed = _filtered(files.new_filter() or dynamic, pressures, tips)
                 if len(informed.stamps_ns):
                     tracks[ESTIMATE] = informed
                 else:
-                    left_out[ESTIMATE] = 'no ring was seen while pressures were measured'
+                    left_out[ESTIMATE] = 'no tip was seen while pressures were measured'
             else:
                 left_out[ESTIMATE] = left_out[VISION]
     if len(tracks) + (true_tip is not None) < 2:
@@ -116,26 +116,26 @@ def estimate(
     )
 
 
-def _why_no_rings(bag: Bag, topics: Topics, files: ArmFiles) -> str:
+def _why_no_tips(bag: Bag, topics: Topics, files: ArmFiles) -> str:
     if topics.camera is not None:
-        return 'the ring was detected in no image'
+        return 'the tip was found in no image'
     if topics.tip_pose is not None:
         return f'{topics.tip_pose} holds no pose'
     return files.lacking.get('extrinsics', 'the bag holds neither images nor tip_pose')
 
 
-def _filtered(bias_filter: BiasFilter, pressures: Pressures, rings: Rings | None) -> Track:
-    """Return the tip at the stamp of each sample of the pressures; with rings from the first on."""
+def _filtered(bias_filter: BiasFilter, pressures: Pressures, tips: Tips | None) -> Track:
+    """Return the tip at the stamp of each sample of the pressures; with tips from the first on."""
     first_ns = int(pressures.stamps_ns[0])
     arrivals = [(int(at_ns), 0, i) for i, at_ns in enumerate(pressures.recorded_ns)]
-    if rings is not None:
-        arrivals += [(int(at_ns), 1, i) for i, at_ns in enumerate(rings.recorded_ns)]
+    if tips is not None:
+        arrivals += [(int(at_ns), 1, i) for i, at_ns in enumerate(tips.recorded_ns)]
     points_m = np.full((len(pressures.stamps_ns), 3), np.nan)
-    known = rings is None
-    for _, is_ring, i in sorted(arrivals):
-        if is_ring and rings is not None:
-            stamp_s = (int(rings.stamps_ns[i]) - first_ns) * 1e-9
-            known |= bias_filter.add_ring(stamp_s, rings.points_m[i], rings.covariances_m2[i])
+    known = tips is None
+    for _, is_tip, i in sorted(arrivals):
+        if is_tip and tips is not None:
+            stamp_s = (int(tips.stamps_ns[i]) - first_ns) * 1e-9
+            known |= bias_filter.add_ring(stamp_s, tips.points_m[i], tips.covariances_m2[i])
         else:
             stamp_s = (int(pressures.stamps_ns[i]) - first_ns) * 1e-9
             bias_filter.add_pressures(stamp_s, pressures.values_pa[i])

@@ -142,7 +142,7 @@ def as_text(comparison: Comparison) -> str:
         for name, why in bag.left_out.items()
     ]
     if comparison.reference is None:
-        lines.append('no leaderboard: some bag holds neither the true tip nor the ring')
+        lines.append('no leaderboard: some bag holds neither the true tip nor a seen one')
     else:
         several = len(comparison.bags) > 1
         heads = ['all bags', *(f'bag {n}' for n in range(1, len(comparison.bags) + 1) if several)]
@@ -174,7 +174,7 @@ def draw(comparison: Comparison, path: Path) -> None:
     reference, rows = comparison.reference, comparison.rows
     if reference is None:
         raise BagError(
-            'nothing to draw: some bag holds neither the true tip nor the ring; give --truth, or '
+            'nothing to draw: some bag holds neither the true tip nor a seen one; give --truth, or '
             'leave that bag out'
         )
     size = (_PANEL_IN[0], _PANEL_IN[1] * len(comparison.bags))

@@ -1,4 +1,4 @@
-"""What a bag holds of one arm: measured pressures, poses of the ring, and the true tip."""
+"""What a bag holds of one arm: measured pressures, poses of the tip, and the true tip."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,8 +12,6 @@ from soft_arm_experiments.bags.track import Track
 from soft_arm_experiments.vision import bag_frames
 from soft_arm_experiments.vision.bag_frames import CameraTopics
 from soft_arm_vision.calibration.extrinsics import Mounting
-from soft_arm_vision.ring.arc_prior import expected_axis
-from soft_arm_vision.ring.pose_in_base import pose_in_base
 from softarm_cli.bags.file import Bag
 from softarm_cli.errors import BagError
 from softarm_cli.graph.names import nearest
@@ -30,7 +28,7 @@ class Topics:
     Attributes:
         pressures, tip_pose: Of the arm.
         camera: Images of the arm's camera, known by its frame.
-        truth: True pose of the ring.
+        truth: True pose of the tip.
     """
 
     pressures: str | None
@@ -40,8 +38,8 @@ class Topics:
 
     def used(self) -> dict[str, str]:
         """Return the topics that are read, by their role; images come before recorded poses."""
-        rings = vars(self.camera) if self.camera else {'tip_pose': self.tip_pose}
-        named = {'pressures': self.pressures, **rings, 'truth': self.truth}
+        seen = vars(self.camera) if self.camera else {'tip_pose': self.tip_pose}
+        named = {'pressures': self.pressures, **seen, 'truth': self.truth}
         return {role: topic for role, topic in named.items() if topic is not None}
 
 
@@ -55,8 +53,8 @@ class Pressures:
 
 
 @dataclass(frozen=True)
-class Rings:
-    """Centres of the ring in the base frame.
+class Tips:
+    """Measured tips in the base frame.
 
     Attributes:
         stamps_ns, recorded_ns: Times of the images and of their recording [ns], shape (n,).
@@ -166,10 +164,10 @@ def read_pressures(bag: Bag, topic: str, robot: Robot) -> Pressures:
     return Pressures(np.array(stamps, np.int64), np.array(recorded, np.int64), table)
 
 
-def read_rings(
+def read_tips(
     bag: Bag, topics: Topics, files: ArmFiles, report: Callable[[], None] = lambda: None
-) -> Rings:
-    """Detect the ring in a bag's images; without images return the recorded poses.
+) -> Tips:
+    """Find the tip in a bag's images; without images return the recorded poses.
 
     Args:
         bag: An open bag.
@@ -183,20 +181,14 @@ def read_rings(
     """
     stamps, recorded, points, covariances = [], [], [], []
     if topics.camera is not None and files.mounting is not None:
-        mounting, detector = files.mounting, files.new_detector()
+        tracker = files.new_tracker(files.mounting)
         for frame in bag_frames.read_frames(bag, topics.camera, files.correction):
-            fit = detector.detect(
-                frame.rgb,
-                frame.depth,
-                frame.intrinsics,
-                lambda c: expected_axis(c, mounting.T_base_camera),
-            ).fit
-            if fit is not None:
-                T, covariance = pose_in_base(fit, mounting)
+            sight = tracker.track(frame.rgb, frame.depth, frame.intrinsics)
+            if sight.T_base_tip is not None:
                 stamps.append(frame.stamp_ns)
                 recorded.append(frame.recorded_ns)
-                points.append(T[:3, 3])
-                covariances.append(position_covariance(covariance))
+                points.append(sight.T_base_tip[:3, 3])
+                covariances.append(position_covariance(sight.covariance))
             report()
     else:
         poses = bag_frames.read_poses(bag, topics.tip_pose)
@@ -204,7 +196,7 @@ def read_rings(
         stamps, recorded = list(poses.stamps_ns), list(poses.recorded_ns)
         points = list(poses.T[:, :3, 3])
         covariances = [position_covariance(c) for c in poses.covariances]
-    return Rings(
+    return Tips(
         np.array(stamps, np.int64),
         np.array(recorded, np.int64),
         np.array(points, float).reshape(-1, 3),

@@ -14,7 +14,7 @@ from softarm_cli.graph.names import graph_name, topic_name
 
 _EXAMPLES = """The leaderboard shows distances from the true tip: debug/tip_truth of a virtual rig,
 or the pose that --truth names, as of a motion capture. Without a true tip it shows distances from
-the ring that the camera sees. Without images the recorded tip_pose is used.
+the tip that the camera sees. Without images the recorded tip_pose is used.
 
 examples:
   softarm bag evaluate out/pictures
@@ -42,10 +42,12 @@ def main(argv: list[str]) -> int:
     parser.add_rig()
     parser.add_argument('--extrinsics', type=input_file, help='another extrinsics file')
     parser.add_argument(
+        '--tip-source',
         '--segmenter',
         default='yolact',
-        choices=('yolact', 'colour'),
-        help='how the ring is found in recorded images (default: %(default)s)',
+        choices=('yolact', 'colour', 'fiducial'),
+        help='what finds the tip in recorded images: the ring by yolact or colour, or the markers '
+        '(default: %(default)s)',
     )
     parser.add_network()
     parser.add_argument(
@@ -75,7 +77,7 @@ def _evaluate(options: Namespace) -> int:
     from softarm_cli.bags.file import open_bag, warn_of_cut
 
     files = load_files(
-        options.robot, options.rig, options.extrinsics, options.segmenter, options.network
+        options.robot, options.rig, options.extrinsics, options.tip_source, options.network
     )
     found = []
     with tqdm(unit=' images', file=sys.stderr, disable=not sys.stderr.isatty()) as progress:

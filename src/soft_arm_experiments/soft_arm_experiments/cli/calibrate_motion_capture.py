@@ -151,7 +151,7 @@ def _latency(options: Namespace, world_frame: str, T_body_tip: np.ndarray) -> 'L
     # Slow to import: with a bag only.
     from soft_arm_experiments.bags.arm_files import load_files
     from soft_arm_experiments.bags.pose_latency import find_latency
-    from soft_arm_experiments.bags.recorded import find_topics, read_rings
+    from soft_arm_experiments.bags.recorded import find_topics, read_tips
     from soft_arm_experiments.bags.track import Track
     from soft_arm_experiments.vision.bag_frames import read_poses, topics_of
     from softarm_cli.bags.file import open_bag, warn_of_cut
@@ -171,9 +171,9 @@ def _latency(options: Namespace, world_frame: str, T_body_tip: np.ndarray) -> 'L
                 'is needed: give --world-frame and --body-pose'
             )
         (poses,) = found.values()
-        rings = read_rings(bag, find_topics(bag, None, None, files.mounting), files)
+        seen = read_tips(bag, find_topics(bag, None, None, files.mounting), files)
     late = Track.of(poses.stamps_ns, (poses.T @ T_body_tip)[:, :3, 3])
-    return find_latency(late, Track.of(rings.stamps_ns, rings.points_m))
+    return find_latency(late, Track.of(seen.stamps_ns, seen.points_m))
 
 
 def _virtual_places(robot: Robot) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

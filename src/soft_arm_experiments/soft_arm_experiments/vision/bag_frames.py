@@ -227,10 +227,14 @@ def _picture(message: Any) -> np.ndarray:
         )
     number, channels = kinds[message.encoding]
     kind = np.dtype(number).newbyteorder('>' if message.is_bigendian else '<')
-    rows: np.ndarray = np.frombuffer(message.data.tobytes(), np.uint8).reshape(
-        message.height, message.step
-    )
-    rows = rows[:, : message.width * channels * kind.itemsize]
+    data: np.ndarray = np.frombuffer(message.data.tobytes(), np.uint8)
+    row = message.width * channels * kind.itemsize
+    if message.step < row or len(data) != message.height * message.step:
+        raise VisionError(
+            f'an image says that it has {message.height} rows of {message.step} bytes for '
+            f'{message.width} pixels of {message.encoding}, but has {len(data)} bytes: damaged'
+        )
+    rows = data.reshape(message.height, message.step)[:, :row]
     picture = np.ascontiguousarray(rows).view(kind).reshape(message.height, message.width, channels)
     if message.encoding == 'bgr8':
         picture = picture[..., ::-1]

@@ -5,15 +5,21 @@ import math
 import shutil
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rosbags.rosbag2 import Reader, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
+from soft_arm_description.robot import load_robot, shipped_robots
 from soft_arm_experiments.bags.track import GAP_NS, Track, distances_m
 from soft_arm_kinematics.arm import load_bellows_arm
+from soft_arm_physics.pneumatic_arm import pneumatic_arm
+from soft_arm_sim.cameras.camera import VirtualCamera
+from soft_arm_sim.cameras.placement import camera_for, jig_for
 from softarm_cli.bag_command import main
 
 ROOT = Path(__file__).parents[4]
@@ -239,3 +245,49 @@ def test_a_track_is_interpolated_only_between_samples_near_each_other(stamps, as
             assert np.isnan(point_m).all()
     moved = Track(track.stamps_ns, track.points_m + [0.0, 3.0, 4.0])
     assert distances_m(track, moved)[1] == pytest.approx(np.full(len(stamps), 5.0))
+
+
+def test_markers_are_found_in_recorded_images(tmp_path, capsys):
+    robot = yaml.safe_load(shipped_robots()['two_module_arm'].read_text())
+    del robot['ring']
+    one = {'id': 3, 'position_m': [0.043, -0.025, 0.0], 'rpy_deg': [90.0, 0.0, 60.0]}
+    other = {'id': 4, 'position_m': [0.0, -0.05, 0.0], 'rpy_deg': [90.0, 0.0, 0.0]}
+    robot['fiducial'] = {
+        'dictionary': 'DICT_APRILTAG_36h11',
+        'size_m': 0.04,
+        'markers': [one, other],
+    }
+    path = tmp_path / 'marked.yaml'
+    path.write_text(yaml.safe_dump(robot))
+    marked = load_robot(path)
+    arm = pneumatic_arm(marked, 1).robot
+    camera = VirtualCamera(marked, camera_for(marked), jig_for(marked), 1)
+    frame = camera.capture(arm.joint_positions())
+    camera.close()
+    rgb = cv2.resize(frame.rgb, (320, 240), interpolation=cv2.INTER_AREA)
+    shown = pictures(rgb, frame.depth[::2, ::2], arm.T_base_tip()[:3, 3])
+    bag = write(tmp_path / 'bag', shown)
+    found, _ = answer(capsys, bag, '--robot', path, '--tip-source', 'fiducial')
+    row = board(found)['vision']
+    assert row['count'] >= 5 and row['mean_m'] < 5e-3  # half the pixels, the rig's extrinsics
+
+
+def test_a_damaged_image_is_one_error(tmp_path, capsys):
+    bag = write(tmp_path / 'bag', pictures(np.zeros((9, 9, 3), np.uint8)))
+    assert main(['evaluate', str(bag)]) == 2
+    said = capsys.readouterr().err
+    assert 'has 243 bytes: damaged' in said and 'Traceback' not in said
+
+
+def pictures(rgb, depth=None, tip_m=None):
+    """The recorded pictures and true tips with other contents."""
+    with Reader(PICTURES) as reader:
+        for link, at_ns, raw in reader.messages():
+            message = STORE.deserialize_cdr(raw, link.msgtype)
+            if link.topic.endswith('/color/image_raw'):
+                message.data = rgb.ravel()
+            elif link.topic.endswith('/aligned_depth_to_color/image_raw') and depth is not None:
+                message.data = depth.ravel().view(np.uint8)
+            elif link.topic.endswith('/tip_truth') and tip_m is not None:
+                message.pose = pose(tip_m)
+            yield link.topic, message, at_ns

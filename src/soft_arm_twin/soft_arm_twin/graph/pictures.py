@@ -11,7 +11,7 @@ QUALITY = 75  # of JPEG
 def jpeg_data(message: Any) -> bytes | None:
     """Return an rgb8 or bgr8 image as JPEG; None of another or a damaged one."""
     pixels = pixels_of(message)
-    if pixels is None or pixels.ndim != 3:
+    if pixels is None or pixels.ndim != 3 or pixels.size == 0:
         return None
     bgr = pixels if message.encoding == 'bgr8' else np.ascontiguousarray(pixels[..., ::-1])
     _, data = cv2.imencode('.jpg', bgr, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
@@ -22,7 +22,11 @@ def pixels_of(message: Any) -> np.ndarray | None:
     """Return the pixels of an rgb8, bgr8 or 16UC1 image; None of another or a damaged one."""
     depth = {'rgb8': 3, 'bgr8': 3, '16UC1': 2}.get(message.encoding)
     data = np.frombuffer(bytes(message.data), np.uint8)
-    if depth is None or data.size != message.height * message.step:
+    if (
+        depth is None
+        or message.step < message.width * depth
+        or data.size != message.height * message.step
+    ):
         return None
     rows = data.reshape(message.height, message.step)[:, : message.width * depth]
     if message.encoding == '16UC1':

@@ -17,6 +17,7 @@ from soft_arm_twin.graph.depth_cloud import depth_points
 from soft_arm_twin.graph.drawing import Drawing
 from soft_arm_twin.graph.journal import KEPT, Journal
 from soft_arm_twin.graph.known_graph import KnownGraph
+from soft_arm_twin.graph.pictures import jpeg_data
 
 ROBOT = load_robot('two_module_arm')
 
@@ -211,6 +212,12 @@ def test_depth_becomes_points_before_the_camera():
     assert 0 < len(points_m) < 8000
     np.testing.assert_allclose(points_m[:, 2], 0.8)
     assert np.abs(points_m[:, 0]).max() <= 0.8 * 20.5 / 600
+
+
+@pytest.mark.parametrize(('step', 'count'), [(24, 192), (23, 184), (24, 100), (0, 0)])
+def test_a_damaged_picture_is_none(step, count):
+    message = Message(width=8, height=8, step=step, encoding='rgb8', data=bytes(count))
+    assert (jpeg_data(message) is None) == ((step, count) != (24, 192))
 
 
 def test_an_empty_graph_says_what_to_start():
