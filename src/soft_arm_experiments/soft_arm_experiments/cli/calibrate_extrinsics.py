@@ -16,7 +16,6 @@ from soft_arm_sim.cameras.placement import jig_for
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.points import COLUMNS, read_correspondences, read_jig
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.segmentation.segmenter import ring_of
 
 OPTICAL_FRAME = 'camera_color_optical_frame'
 
@@ -107,6 +106,11 @@ def _measure(
         each point (k,), the images' frame, and the devices that were measured.
     """
     virtual = rig.devices == VIRTUAL
+    if robot.ring is None:
+        raise VisionError(
+            f'robot {robot.name} has no ring for the pegs: add the key ring, of one that you have, '
+            'to a copy of its file, and give the copy to --robot; or give --points'
+        )
     if args.jig is None and not virtual:
         raise VisionError(
             f'the positions of the pegs of rig {rig.name!r} are not known: give them with --jig, '
@@ -117,7 +121,7 @@ def _measure(
     from soft_arm_experiments.ros.jig_session import JigSession  # --help and --points need no ROS
 
     centres_m = []
-    with JigSession(ring_of(robot), virtual, args.robot) as session:
+    with JigSession(robot.ring, virtual, args.robot) as session:
         if virtual:
             print(
                 'virtual rig: started'

@@ -88,6 +88,7 @@ def test_bad_set_leaves_the_old_file(tmp_path, capsys):
         (['--sets', '0'], 'at least 1'),
         (['--rig', 'lab'], 'give them with --jig'),
         (['--robot', 'teapot'], 'teapot'),
+        (['--robot', 'modal_bellows'], 'to a copy of its file'),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(arguments, message, capsys):
