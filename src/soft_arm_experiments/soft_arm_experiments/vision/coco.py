@@ -216,26 +216,43 @@ def mask_of(segmentation: dict | list, shape: tuple[int, int]) -> np.ndarray:
         VisionError: If it does not fit the image.
     """
     if isinstance(segmentation, list):
-        if any(len(polygon) < 6 or len(polygon) % 2 for polygon in segmentation):
+        if not segmentation or any(len(p) < 6 or len(p) % 2 for p in segmentation):
             raise VisionError(
-                'a polygon of a mask has fewer than three corners, or an odd number of coordinates'
+                'a mask has no polygon, or one with fewer than three corners or with an odd number '
+                'of coordinates'
             )
-    elif tuple(segmentation['size']) != tuple(shape) or not _covers(segmentation['counts'], shape):
+        polygons = cocomask.merge(cocomask.frPyObjects(segmentation, *shape))
+        return cocomask.decode(polygons).astype(bool)
+    counts = segmentation['counts']
+    counts = _counts(counts) if isinstance(counts, str) else counts
+    if tuple(segmentation['size']) != tuple(shape) or sum(counts) != shape[0] * shape[1]:
         size = shown(segmentation['size'], plain=True)
-        raise VisionError(f'a mask of {size} px does not fit an image of {shape} px')
-    try:
-        runs = segmentation
-        if isinstance(segmentation, list):
-            runs = cocomask.merge(cocomask.frPyObjects(segmentation, *shape))
-        elif not isinstance(segmentation['counts'], str):
-            runs = cocomask.frPyObjects(segmentation, *shape)
-        return cocomask.decode(runs).astype(bool)
-    except (ValueError, TypeError, OverflowError) as error:
-        raise VisionError(f'the run lengths of a mask do not fit an image of {shape} px') from error
+        raise VisionError(f'run lengths of {size} px do not fit an image of {shape} px')
+    return np.repeat(np.arange(len(counts)) % 2 == 1, counts).reshape(shape, order='F')
 
 
-def _covers(counts: list[int] | str, shape: tuple[int, int]) -> bool:
-    return isinstance(counts, str) or sum(counts) == shape[0] * shape[1]
+def _counts(text: str) -> list[int]:
+    """Return the run lengths in COCO's compressed text.
+
+    They are read here, since pycocotools 2.0.11 reads and writes past the end of a text that is
+    cut short. Each character holds five bits and says whether more follow; from the fourth length
+    on the text holds the difference to the last but one.
+    """
+    counts: list[int] = []
+    length = bits = 0
+    for character in text:
+        digit = ord(character) - ord('0')
+        length |= (digit & 31) << bits
+        bits += 5
+        if not 0 <= digit < 64 or bits > 35:
+            break
+        if digit < 32:
+            length -= (digit & 16) << bits - 4
+            counts.append(length + (counts[-2] if len(counts) > 2 else 0))
+            length = bits = 0
+    if bits or any(count < 0 for count in counts):
+        raise VisionError(f'{shown(text)} are no run lengths of a mask')
+    return counts
 
 
 def _write_picture(path: Path, picture: np.ndarray) -> None:

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pycocotools import mask as cocomask
 
 from soft_arm_experiments.vision import coco
 from soft_arm_vision.errors import VisionError
@@ -99,10 +100,37 @@ def test_no_labels(tmp_path, content):
         {'size': [3, 3], 'counts': [9]},
         {'size': [3, 4], 'counts': [9]},
         {'size': [3, 4], 'counts': [2**40]},
-        {'size': [3, 4], 'counts': 'zz9'},
-        {'size': [3, 4], 'counts': 'é'},
+        {'size': [3, 4], 'counts': '03'},
     ],
 )
 def test_mask_that_does_not_fit(runs):
-    with pytest.raises(VisionError, match='not fit'):
+    with pytest.raises(VisionError, match='do not fit an image of'):
         coco.mask_of(runs, (3, 4))
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.integers(1, 60))
+def test_run_lengths_are_those_of_pycocotools(seed, height, width):
+    mask = np.random.default_rng(seed).random((height, width)) < 0.1
+    runs = coco.run_lengths(mask)
+    assert coco._counts(runs['counts']) == reference_counts(mask)
+    np.testing.assert_array_equal(coco.mask_of(runs, mask.shape), cocomask.decode(runs) > 0)
+
+
+def reference_counts(mask):
+    """Lengths of equal pixels down the columns, the first of them without the mask."""
+    pixels = np.concatenate([[False], mask.ravel(order='F')])
+    ends = np.append(np.flatnonzero(np.diff(pixels)), mask.size)
+    return np.diff(ends, prepend=0).tolist()
+
+
+@pytest.mark.parametrize('text', ['zz9', 'é', '0P', 'P', 'o' * 9 + '0', '0@', '0<\0', '\ud800'])
+def test_text_that_holds_no_run_lengths(text):
+    """Such a text made pycocotools write beyond its memory."""
+    with pytest.raises(VisionError, match='no run lengths'):
+        coco.mask_of({'size': [3, 4], 'counts': text}, (3, 4))
+
+
+def test_empty_segmentation():
+    with pytest.raises(VisionError, match='no polygon'):
+        coco.mask_of([], (3, 4))
