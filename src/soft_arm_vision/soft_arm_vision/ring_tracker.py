@@ -35,7 +35,7 @@ class RingTracker:
 
     def track(self, colour: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics) -> TipSight:
         """Return the tip in one frame; see `TipTracker`."""
-        self._depth, self._intrinsics = depth, intrinsics
+        self._intrinsics = intrinsics
         self._detection = self._detector.detect(
             colour,
             depth,
@@ -53,5 +53,5 @@ class RingTracker:
     def check_camera(self) -> str | None:
         """Return what the ring's size shows to be wrong with the camera; see `TipTracker`."""
         if self._detection.fit is not None:
-            self._monitor.update(self._detection, self._depth, self._intrinsics)
+            self._monitor.update(self._detection)
         return self._monitor.trouble

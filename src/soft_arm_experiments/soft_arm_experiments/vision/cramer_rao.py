@@ -6,7 +6,12 @@ from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_description.robot import Ring
 from soft_arm_vision.clouds.cylinder import cross, perpendiculars
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring.outline import Outline, mask_edges, outline_residual
+from soft_arm_vision.ring.outline import (
+    ARM_ADJACENT_GAP_M,
+    Outline,
+    mask_edges,
+    outline_residual,
+)
 from soft_arm_vision.ring.ray_cylinder import ring_depths
 
 STRIDE_PX = 2  # between the pixels used: nearer ones are correlated and add little
@@ -55,8 +60,10 @@ def centre_bound_m(
     noise = np.outer(sigma_m, sigma_m) * sensor.correlation(apart_px)
     noise += np.diag(np.square(sensor.rounding_m(z)))
     information = jacobian.T @ np.linalg.solve(noise, jacobian) if len(z) else np.zeros((5, 5))
-    edges, backed = mask_edges(mask, depth_m)
-    outline = Outline(intrinsics.rays(edges), backed, 2 / (intrinsics.fx + intrinsics.fy))
+    edges, step_m = mask_edges(mask, depth_m)
+    outline = Outline(
+        intrinsics.rays(edges), step_m < ARM_ADJACENT_GAP_M, 2 / (intrinsics.fx + intrinsics.fy)
+    )
     edge = outline_residual(outline, centre, axis, ring.radius_m, ring.height_m, ring.thickness_m)
     turned, g = cross(edge.contact - centre, edge.gradient), edge.gradient
     by_pose = (

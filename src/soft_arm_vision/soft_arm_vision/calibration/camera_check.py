@@ -18,13 +18,10 @@ import numpy as np
 from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_description.robot import Ring
 from soft_arm_vision.calibration.camera_correction import CameraCorrection
-from soft_arm_vision.clouds.cloud import CELL_PX, back_project_cells, solid_pixels
+from soft_arm_vision.clouds.cloud import CELL_PX
 from soft_arm_vision.clouds.cylinder import cross, normal_equations, perpendiculars, tukey
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring.fit import RingFit
-from soft_arm_vision.ring.outline import Outline, outline_of, outline_residual
-from soft_arm_vision.segmentation.candidate import Candidate
+from soft_arm_vision.ring.outline import Outline, outline_residual
 
 DEPTH_SCALE, FOCAL_LENGTH, LENS, DEPTH_OFFSET, EDGE_OFFSET = range(5)
 CAUSES = (DEPTH_SCALE, FOCAL_LENGTH, LENS)
@@ -37,7 +34,6 @@ MAX_STEP = 0.2  # of a pose [m, rad]; where less of the ring is seen the fit div
 CUT_SIGMAS, MIN_INCIDENCE = 4.7, 0.3
 REACH = 0.45  # of the ring's height, from its middle: beyond are its ends
 EDGE_CUT_PX = 3.0
-MARGIN_PX = 7  # around a mask, whose border is left out, but not at the image's edge
 EDGE_ALIKE = 30  # edge points whose errors are alike
 # What the model of masks and walls leaves of each cause, whatever the number of views.
 SYSTEMATIC_SD = (1e-3, 2e-3, 5e-3)
@@ -59,28 +55,6 @@ class RingView:
     outline: Outline
     centre: np.ndarray
     axis: np.ndarray
-
-
-def view_of(
-    candidate: Candidate,
-    fit: RingFit,
-    depth_m: np.ndarray,
-    intrinsics: Intrinsics,
-) -> RingView:
-    """Return the view of a ring that was detected.
-
-    Args:
-        candidate: Its mask.
-        fit: Its pose.
-        depth_m: Depth of the whole image [m], 0 where there is none, shape (h, w).
-        intrinsics: Intrinsics of the image.
-    """
-    rows, columns = candidate.widened(MARGIN_PX, depth_m.shape)
-    solid = solid_pixels(candidate.mask_in(rows, columns), depth_m[rows, columns])
-    points = back_project_cells(
-        solid, depth_m[rows, columns], intrinsics, (rows.start, columns.start)
-    )
-    return RingView(points, outline_of(candidate, depth_m, intrinsics), fit.centre, fit.axis)
 
 
 @dataclass(frozen=True)
@@ -263,7 +237,7 @@ def _normal_equations(
     spread = sensor.sigma_m(stated_m) * np.linalg.norm(directions, axis=1)
     wall, residual_m, weight, noise_m, *_ = normal_equations(
         points, np.asarray(view.centre, float), e1, e2, axis, ring.radius_m, ring.thickness_m,
-        np.zeros(3), spread, CUT_SIGMAS, False, MIN_INCIDENCE, REACH * ring.height_m,
+        np.zeros(3), spread, CUT_SIGMAS, MIN_INCIDENCE, REACH * ring.height_m,
     )  # fmt: skip
     # Derivatives at the model's depths: those at measured ones would correlate with the residuals.
     along = wall[:, 0] * (directions @ e1) + wall[:, 1] * (directions @ e2)

@@ -13,9 +13,7 @@ from soft_arm_vision.calibration.camera_check import (
     CameraCheck,
     RingView,
     trouble,
-    view_of,
 )
-from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.detector import Detection, RingDetector
 
@@ -34,22 +32,16 @@ class RingViews:
         self._centres_m: deque[np.ndarray] = deque(maxlen=MOST_VIEWS)
         self._axes: deque[np.ndarray] = deque(maxlen=MOST_VIEWS)
 
-    def view(
-        self, detection: Detection, depth: np.ndarray, intrinsics: Intrinsics
-    ) -> RingView | None:
-        """Return the view of a ring that was detected; None if there is none or nothing new.
-
-        Args:
-            detection: What was found.
-            depth: Depth that it was found in, shape (h, w).
-            intrinsics: Intrinsics of the image.
-        """
-        fit = detection.fit
-        if fit is None or detection.candidate is None or self._is_known(fit.centre, fit.axis):
+    def view(self, detection: Detection) -> RingView | None:
+        """Return the view of a ring that was detected; None if there is none or nothing new."""
+        fit, points, outline = detection.fit, detection.points, detection.outline
+        if fit is None or points is None or outline is None:
+            return None
+        if self._is_known(fit.centre, fit.axis):
             return None
         self._centres_m.append(fit.centre)
         self._axes.append(fit.axis)
-        return view_of(detection.candidate, fit, depth_in_metres(depth), intrinsics)
+        return RingView(points, outline, fit.centre, fit.axis)
 
     def _is_known(self, centre_m: np.ndarray, axis: np.ndarray) -> bool:
         if not self._centres_m:
@@ -70,12 +62,12 @@ class CameraMonitor:
         self._check, self._views, self._frames = CameraCheck(ring, sensor), RingViews(), 0
         self.trouble: str | None = None
 
-    def update(self, detection: Detection, depth: np.ndarray, intrinsics: Intrinsics) -> None:
+    def update(self, detection: Detection) -> None:
         """Use what was detected in one frame; see `RingViews.view`."""
         self._frames += 1
         if self._frames % EVERY_FRAMES:
             return
-        view = self._views.view(detection, depth, intrinsics)
+        view = self._views.view(detection)
         if view is None:
             return
         self._check.add(view)
@@ -92,6 +84,6 @@ def ring_views(frames: Iterable[Images], detector: RingDetector) -> Iterator[Rin
     """
     views = RingViews()
     for colour, depth, intrinsics in frames:
-        view = views.view(detector.detect(colour, depth, intrinsics), depth, intrinsics)
+        view = views.view(detector.detect(colour, depth, intrinsics))
         if view is not None:
             yield view

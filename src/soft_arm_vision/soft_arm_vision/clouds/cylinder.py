@@ -108,52 +108,36 @@ def optimise(
     points = np.ascontiguousarray(points, float)
     view = NOWHERE if viewpoint is None else np.asarray(viewpoint, float)
     fits = [
-        gauss_newton(
-            points, point, axis, radius, 0.0, free_radius, False, cut_m, iterations, view, True
-        )
+        _gauss_newton(points, point, axis, radius, free_radius, cut_m, iterations, view)
         for point, axis, radius in zip(
             cylinders.point, cylinders.axis, cylinders.radius, strict=True
         )
     ]
-    point, axis, radius, _ = (np.array(part) for part in zip(*fits, strict=True))
+    point, axis, radius = (np.array(part) for part in zip(*fits, strict=True))
     return Cylinders(point, axis, radius)
 
 
 @njit(cache=True, nogil=True)
-def gauss_newton(
-    points,
-    point,
-    axis,
-    radius,
-    thickness,
-    free_radius,
-    free_thickness,
-    cut_m,
-    iterations,
-    viewpoint,
-    one_sided,
-):
-    """Return point, axis, outer radius and thickness after steps from a first guess."""
+def _gauss_newton(points, point, axis, radius, free_radius, cut_m, iterations, viewpoint):
+    """Return point, axis and radius after steps from a first guess."""
     for _ in range(iterations):
         e1, e2 = perpendiculars_of_one(axis)
         _, _, weight, _, matrix, gradient, middle = normal_equations(
-            points, point, e1, e2, axis, radius, thickness, viewpoint, EVEN_NOISE, cut_m,
-            one_sided, 0.0, np.inf,
+            points, point, e1, e2, axis, radius, 0.0, viewpoint, EVEN_NOISE, cut_m, 0.0, np.inf,
         )  # fmt: skip
         damping = 1e-9 * max(np.trace(matrix), 1e-12)
-        for k, free in ((4, free_radius), (5, free_thickness)):
-            if not free:
-                matrix[k], matrix[:, k], gradient[k] = 0.0, 0.0, 0.0
-                matrix[k, k] = 1.0
-        step = np.linalg.solve(matrix + damping * np.eye(6), gradient)
+        if not free_radius:
+            matrix[4], matrix[:, 4], gradient[4] = 0.0, 0.0, 0.0
+            matrix[4, 4] = 1.0
+        step = np.linalg.solve(matrix + damping * np.eye(5), gradient)
         shift = step[:2] + middle * step[2:4]  # of the axis beside the points
         shift = np.minimum(np.maximum(shift, -MAX_SHIFT_M), MAX_SHIFT_M)
         tilt = np.minimum(np.maximum(step[2:4], -MAX_TILT_RAD), MAX_TILT_RAD)
         point = point + middle * axis + shift[0] * e1 + shift[1] * e2
         axis = axis + tilt[0] * e1 + tilt[1] * e2
         axis = axis / np.sqrt(axis @ axis)
-        radius, thickness = max(radius + step[4], 1e-4), thickness + step[5]
-    return point, axis, radius, thickness
+        radius = max(radius + step[4], 1e-4)
+    return point, axis, radius
 
 
 @njit(cache=True, nogil=True)
@@ -168,34 +152,33 @@ def normal_equations(
     viewpoint,
     spread,
     cut,
-    one_sided,
     min_incidence,
     reach_m,
 ):
     """Linearise the distances of points from a cylinder's wall and weigh them (Tukey's biweight).
 
-    The unknowns are two shifts along e1 and e2, two tilts of the axis towards e1 and e2, the outer
-    radius and the thickness of the wall, whose inside is visible on the side away from the camera.
+    The unknowns are two shifts along e1 and e2, two tilts of the axis towards e1 and e2, and the
+    outer radius. The inside of the wall is visible on the side away from the camera.
 
     Args:
         points: Shape (n, 3) [m].
         point, e1, e2, axis: Point on the axis [m] and an orthonormal frame, (3,) each.
-        radius, thickness: Of the wall [m].
+        radius, thickness: Of the wall [m]; points that show the inside of a wall of thickness 0
+            have no weight.
         viewpoint: Camera position [m]; NaN if all points show the outside.
         spread: Noise of a point along its viewing ray, in any unit (n,); empty if the noise of all
             points across the wall is 1 m.
         cut: Residual over noise from which a point has no weight.
-        one_sided: Give no weight to points that show the inside.
         min_incidence: Cosine of incidence up to which a point has no weight.
         reach_m: Axial coordinate from which a point has no weight.
 
     Returns:
-        Derivatives of the residuals (n, 6), residuals [m], weights and noise (n,) each, normal
-        matrix (6, 6), gradient (6,), and the weighted mean of the axial coordinates [m].
+        Derivatives of the residuals (n, 5), residuals [m], weights and noise (n,) each, normal
+        matrix (5, 5), gradient (5,), and the weighted mean of the axial coordinates [m].
     """
     count = len(points)
-    rows, residual, noise = np.empty((count, 6)), np.empty(count), np.ones(count)
-    weight, matrix, gradient = np.zeros(count), np.zeros((6, 6)), np.zeros(6)
+    rows, residual, noise = np.empty((count, 5)), np.empty(count), np.ones(count)
+    weight, matrix, gradient = np.zeros(count), np.zeros((5, 5)), np.zeros(5)
     total, middle = 0.0, 0.0
     for i in range(count):
         axial, x, y, z, residual[i] = relative_to(points[i], point, axis, radius)
@@ -211,16 +194,16 @@ def normal_equations(
         rows[i, 0] = x * e1[0] + y * e1[1] + z * e1[2]
         rows[i, 1] = x * e2[0] + y * e2[1] + z * e2[2]
         rows[i, 2], rows[i, 3] = axial * rows[i, 0], axial * rows[i, 1]
-        rows[i, 4], rows[i, 5] = 1.0, -1.0 if inside else 0.0
+        rows[i, 4] = 1.0
         within = 1 - (residual[i] / (noise[i] * cut)) ** 2
-        grazing, hidden = abs(incidence) <= min_incidence, one_sided and inside
+        grazing, hidden = abs(incidence) <= min_incidence, inside and thickness == 0
         if within > 0 and abs(axial) < reach_m and not grazing and not hidden:
             weight[i] = within * within
             information = weight[i] / noise[i] ** 2
             total += weight[i]
             middle += weight[i] * axial
-            for a in range(6):
+            for a in range(5):
                 gradient[a] += information * rows[i, a] * residual[i]
-                for b in range(6):
+                for b in range(5):
                     matrix[a, b] += information * rows[i, a] * rows[i, b]
     return rows, residual, weight, noise, matrix, gradient, middle / max(total, 1e-9)

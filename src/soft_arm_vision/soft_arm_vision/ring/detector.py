@@ -19,15 +19,13 @@ from soft_arm_vision.errors import FitRefused, VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.fit import RingFit, RingProblem
 from soft_arm_vision.ring.hypotheses import start_poses
-from soft_arm_vision.ring.mask_refinement import refine
-from soft_arm_vision.ring.outline import outline_of
+from soft_arm_vision.ring.outline import Outline, outline_of
 from soft_arm_vision.ring.ray_cylinder import ring_depths
 from soft_arm_vision.ring.tolerances import TOLERANCES
 from soft_arm_vision.ring.verification import (
     Evidence,
     agreement_m,
     clipped,
-    cut_share,
     evidence_of,
     window_of,
 )
@@ -36,7 +34,7 @@ from soft_arm_vision.segmentation.colour_segmenter import ColourSegmenter
 from soft_arm_vision.segmentation.segmenter import Segmenter
 
 TRACKED_FRAMES = 5  # a pose older than this many frames is no start for the next
-MAX_DRAWN = 3  # masks that are drawn for one start, each about the pose fitted to the one before
+DRAWN = 2  # masks that are drawn for one start, each about the pose fitted to the one before
 ExpectedAxis = Callable[[np.ndarray], np.ndarray]
 
 _LIBRARIES = ThreadpoolController()
@@ -51,20 +49,26 @@ class Detection:
         reason: Why there is none, or None.
         candidate: Mask that was used, or None.
         warm: Whether the previous pose was a good enough start.
+        points, outline: Points of depth [m], shape (n, 3), and edge points that the pose was
+            fitted to; None without a pose.
     """
 
     fit: RingFit | None
     reason: str | None
     candidate: Candidate | None = None
     warm: bool = False
+    points: np.ndarray | None = None
+    outline: Outline | None = None
 
 
 @dataclass(frozen=True)
 class _Hypothesis:
-    """A pose that was fitted, the mask that it was fitted to, and its verification score."""
+    """A pose that was fitted, what it was fitted to, and its verification score."""
 
     fit: RingFit
     candidate: Candidate
+    points: np.ndarray
+    outline: Outline
     score: float
     tracked: bool
 
@@ -157,7 +161,7 @@ class RingDetector:
             return self._missing(best)
         fit = self._signed(best.fit, expected_axis)
         self._previous, self._last, self._missed = fit, best.candidate, 0
-        return Detection(fit, None, best.candidate, best.tracked)
+        return Detection(fit, None, best.candidate, best.tracked, best.points, best.outline)
 
     def _hypotheses(self, frame: _Frame) -> Iterator[_Hypothesis]:
         """Yield what each candidate may be, verified: the tracked ring, then its best wall."""
@@ -206,14 +210,14 @@ class RingDetector:
     ) -> _Hypothesis | None:
         """Return the ring near a start, with the mask drawn anew about it; None without one."""
         near_m, far_m = frame.sensor.range_m
-        for number in range(MAX_DRAWN):
+        for _ in range(DRAWN):
             about = self._drawn(centre, axis, candidate, frame)
             if about is None:
                 return None
             drawn, points = about, _points(about, frame)
             if len(points) < TOLERANCES.min_points:
                 return None
-            outline = outline_of(drawn, frame.depth_m, frame.intrinsics)
+            outline = outline_of(drawn, frame.colour, frame.depth_m, frame.intrinsics)
             problem = RingProblem(points, outline, self._ring, frame.sensor)
             try:
                 fit = problem.solve(centre, axis)
@@ -221,21 +225,15 @@ class RingDetector:
                 return None
             if not near_m / 2 < fit.centre[2] < far_m:
                 return None
-            evidence = self._evidence(fit.centre, fit.axis, frame)
-            score = evidence.score(fit.edge_share, 0.0)
+            centre, axis = fit.centre, fit.axis
+            score = self._evidence(centre, axis, frame).score(fit.edge_share, 0.0)
             if score < TOLERANCES.min_score / 2:
                 return None
-            turned = np.linalg.norm(np.cross(axis, fit.axis))
-            moved_m = np.linalg.norm(fit.centre - centre) + self._ring.radius_m * turned
-            centre, axis = fit.centre, fit.axis
-            settled = moved_m < TOLERANCES.settled_m or score < TOLERANCES.min_score
-            if number > 0 and settled:
-                break
         if score >= TOLERANCES.min_score:
             fit = problem.resolve_two_fold_ambiguity(fit)
-        cut = cut_share(drawn, candidate, frame.depth_m)
         evidence = self._evidence(fit.centre, fit.axis, frame)
-        return _Hypothesis(fit, drawn, evidence.score(fit.edge_share, cut), tracked)
+        score = evidence.score(fit.edge_share, outline.cut_share)
+        return _Hypothesis(fit, drawn, points, outline, score, tracked)
 
     def _evidence(self, centre: np.ndarray, axis: np.ndarray, frame: _Frame) -> Evidence:
         return evidence_of(centre, axis, frame.depth_m, frame.intrinsics, self._ring, frame.sensor)
@@ -243,7 +241,7 @@ class RingDetector:
     def _drawn(
         self, centre: np.ndarray, axis: np.ndarray, candidate: Candidate, frame: _Frame
     ) -> Candidate | None:
-        """Return the mask of the pixels whose depth agrees with a pose, its edge drawn by colour.
+        """Return the mask of the pixels whose depth agrees with a pose.
 
         Where depth is missing, the candidate's mask tells.
         """
@@ -260,15 +258,9 @@ class RingDetector:
         x, y, width, height = cv2.boundingRect(mask.astype(np.uint8))
         if width == 0:
             return None
-        drawn = refine(
-            mask[y : y + height, x : x + width],
-            rows.start + y,
-            columns.start + x,
-            frame.colour,
-            TOLERANCES.trust_per_px,
-            TOLERANCES.lost_px,
+        return Candidate(
+            mask[y : y + height, x : x + width], rows.start + y, columns.start + x, candidate.score
         )
-        return Candidate(*drawn, candidate.score)
 
     def _signed(self, fit: RingFit, expected_axis: ExpectedAxis | None) -> RingFit:
         if self._previous is not None:

@@ -30,7 +30,6 @@ ROLL_VARIANCE_RAD2 = np.pi**2 / 3  # nothing is known of the rotation about the 
 MAX_SHIFT_M, MAX_TILT_RAD = 0.02, 0.3  # of one step
 CUT_SIGMAS, MIN_INCIDENCE = TOLERANCES.cut_sigmas, TOLERANCES.min_incidence
 MIN_POINTS, MIN_EDGES = TOLERANCES.min_points, TOLERANCES.min_edges
-ARM_EDGE_PX = TOLERANCES.arm_edge_px
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,8 @@ class RingFit:
         centre: Centre of the ring [m], shape (3,).
         axis: Unit vector, shape (3,).
         covariance: Covariance of (x, y, z, rotation about x, y, z) [m, rad], shape (6, 6).
-        edge_share: Share of the contour's points that the ring's contour explains.
+        edge_share: Share of the mask's edge points at which the colour changes and that lie on the
+            ring's contour.
         shape_sd_m: Standard deviation of the centre in its worst direction, given the offset of
             depth: what the view of the ring leaves open.
         cost: -2 log likelihood: squared normalised residuals, each beyond the cut counted as at it.
@@ -77,13 +77,17 @@ class RingProblem:
         thinned = max(1, len(outline.rays) // MAX_EDGES)
         rays = np.ascontiguousarray(outline.rays[::thinned])
         beside_arm = np.ascontiguousarray(outline.arm_adjacent[::thinned])
-        edge_alike = max(1.0, 2 * TOLERANCES.edge_correlation_px * EDGES_PER_PX / thinned)
-        edge_px = float(np.hypot(sensor.edge_sd_px, TOLERANCES.edge_rounding_px))
+        alike_px = 2 * TOLERANCES.edge_correlation_rad / outline.pixel
+        edge_alike = max(1.0, alike_px * EDGES_PER_PX / thinned)
+        edge_px = float(np.hypot(sensor.edge_sd_px, TOLERANCES.edge_rad / outline.pixel))
+        arm_edge_px = TOLERANCES.arm_edge_rad / outline.pixel
         offset_sd_m = max(float(sensor.common_sd_m(np.median(depth_m))), 1e-6)
         self._wall = points, directions, spread, alike
-        self._edges = rays, beside_arm, outline.pixel, edge_px, edge_alike
+        self._edges = rays, beside_arm, outline.pixel, edge_px, arm_edge_px, edge_alike
+        self._seen_share = outline.seen_share
         self._size = ring.radius_m, ring.height_m, ring.thickness_m
-        sd = [np.inf] * 5 + [offset_sd_m, TOLERANCES.edge_offset_px, TOLERANCES.arm_edge_px]
+        edge_offset_px = TOLERANCES.edge_offset_rad / outline.pixel
+        sd = [np.inf] * 5 + [offset_sd_m, edge_offset_px, arm_edge_px]
         self._prior = np.array([0, 0, 0, 0, 0, sensor.bias_m, 0, 0]), np.array(sd)
 
     def solve(
@@ -96,16 +100,16 @@ class RingProblem:
         """
         cuts_px = TOLERANCES.edge_cuts_px if cuts_px is None else cuts_px
         start = (np.array(part, float) for part in (centre, axis, cuts_px))
-        centre, axis, axes, hessian, of_edges, edge_share, cost = _descend(
+        centre, axis, axes, hessian, edge_share, cost = _descend(
             self._wall, self._edges, self._size, self._prior, *start
         )
         known = np.delete(np.arange(8), 5)
-        shape = _covariance(hessian[np.ix_(known, known)], of_edges[np.ix_(known, known)])
+        shape = np.linalg.inv(hessian[np.ix_(known, known)])
         return RingFit(
             centre,
             axis,
-            _six(_covariance(hessian, of_edges)[:5, :5], axes),
-            edge_share,
+            _six(np.linalg.inv(hessian)[:5, :5], axes),
+            edge_share * self._seen_share,
             float(np.sqrt(np.linalg.eigvalsh(shape[:3, :3])[-1])),
             cost,
         )
@@ -142,11 +146,11 @@ class RingProblem:
 def _descend(wall, edges, size, prior, centre, axis, cuts_px):
     """Return centre and axis of least cost, the axes of the last step, and what is known there.
 
-    What is known: the matrix (8, 8) of the normal equations, the edges' part of it, the share
-    of edge points on the contour, and the cost.
+    What is known: the matrix (8, 8) of the normal equations, the share of edge points on the
+    contour, and the cost.
     """
     points, directions, spread, alike = wall
-    rays, beside_arm, pixel, edge_px, edge_alike = edges
+    rays, beside_arm, pixel, edge_px, arm_edge_px, edge_alike = edges
     radius_m, height_m, thickness_m = size
     prior_mean, prior_sd = prior
     offsets, wall_scale, edge_scale, row = prior_mean.copy(), 1.0, 1.0, np.zeros(8)
@@ -157,21 +161,19 @@ def _descend(wall, edges, size, prior, centre, axis, cuts_px):
         hessian, gradient = np.zeros((8, 8)), np.zeros(8)
         on_wall, r, w, sigma, _, _, _ = normal_equations(
             points - offsets[5] * directions, centre, e1, e2, axis, radius_m, thickness_m,
-            np.zeros(3), wall_scale * spread, CUT_SIGMAS, False, MIN_INCIDENCE, 0.75 * height_m,
+            np.zeros(3), wall_scale * spread, CUT_SIGMAS, MIN_INCIDENCE, 0.75 * height_m,
         )  # fmt: skip
         row[:] = 0.0
         for i in np.flatnonzero(w):
             row[:2], row[3:5] = on_wall[i, :2], on_wall[i, 2:4]
             row[5] = row[0] * (directions[i] @ e1) + row[1] * (directions[i] @ e2)
             _add(hessian, gradient, row, r[i], w[i] / sigma[i] ** 2 / alike)
-        of_wall = hessian.copy()
         distance, contact, slope = edge_distances(
             rays, beside_arm, centre, axis, radius_m, height_m, thickness_m
         )
         s = distance / pixel - np.where(beside_arm, offsets[7], offsets[6])
-        edge_sigma = np.where(beside_arm, ARM_EDGE_PX, edge_scale * edge_px)
-        cut = np.where(beside_arm, max(cut_px, 3 * ARM_EDGE_PX), cut_px)
-        v = np.square(np.maximum(1 - np.square(s / cut), 0.0))
+        edge_sigma = np.where(beside_arm, arm_edge_px, edge_scale * edge_px)
+        v = np.square(np.maximum(1 - np.square(s / cut_px), 0.0))
         for i in np.flatnonzero(v):
             turned, g = np.cross(contact[i] - centre, slope[i]), slope[i]
             row[:3], row[3], row[4], row[5:] = axes @ g, turned @ e2, -(turned @ e1), 0.0
@@ -187,7 +189,6 @@ def _descend(wall, edges, size, prior, centre, axis, cuts_px):
         free = (v > 0) & ~beside_arm
         if free.sum() >= MIN_EDGES and number >= len(cuts_px) - 1:
             edge_scale = max(1.0, np.sqrt((v * s * s)[free].sum() / v[free].sum()) / edge_px)
-        of_edges = hessian - of_wall
         hessian += np.diag(1 / prior_sd**2)
         gradient += (prior_mean - offsets) / prior_sd**2
         step = np.linalg.solve(hessian, gradient)
@@ -202,7 +203,7 @@ def _descend(wall, edges, size, prior, centre, axis, cuts_px):
             break
     off = (prior_mean - offsets) / prior_sd
     cost = wall_cost + edge_cost / edge_alike + off @ off
-    return centre, axis, axes, hessian, of_edges, np.count_nonzero(v) / len(v), cost
+    return centre, axis, axes, hessian, np.count_nonzero(v) / len(v), cost
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -221,12 +222,6 @@ def _cost(normalised, weight):
     for i in range(len(weight)):
         cost += min(normalised[i] ** 2, CUT_SIGMAS**2) if weight[i] > 0 else CUT_SIGMAS**2
     return cost
-
-
-def _covariance(hessian: np.ndarray, of_edges: np.ndarray) -> np.ndarray:
-    """Return the covariance (n, n) of what the normal equations solve (sandwich estimator)."""
-    inverse = np.linalg.inv(hessian)
-    return inverse @ (hessian + (TOLERANCES.edge_inflation - 1) * of_edges) @ inverse
 
 
 def _six(unknowns: np.ndarray, axes: np.ndarray) -> np.ndarray:

@@ -10,11 +10,13 @@ the axis follows, and it does not suffer from flying pixels.
 
 from dataclasses import dataclass
 
+import cv2
 import numpy as np
 
 from soft_arm_kinematics.backends.machine_code import njit
 from soft_arm_vision.clouds.cylinder import perpendiculars_of_one
 from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.ring.tolerances import TOLERANCES
 from soft_arm_vision.segmentation.candidate import Candidate
 
 RIM_POINTS = 72
@@ -23,6 +25,9 @@ BESIDE_PX = 4  # depth nearer to an edge than this is mixed
 FREE_PX = (2, 4, 6)  # beside a free edge there is nothing nearer at any of these
 OCCLUDER_GAP_M = 0.015
 FREE_GAP_M = 0.008
+STEP_PX = 0.5  # across an edge, between the places whose colour is compared
+_ACROSS = np.arange(-TOLERANCES.edge_reach_px, TOLERANCES.edge_reach_px + STEP_PX / 2, STEP_PX)
+ROUNDS = 2  # of a comparison, each about the edge found before
 ARM_ADJACENT_GAP_M = 0.1  # the arm begins less than this behind the edge
 # Pieces of the model's edges, by which edge points they are compared with: those without the arm
 # beside them, those with it, or both.
@@ -40,11 +45,15 @@ class Outline:
         rays: Normalised coordinates (x/z, y/z) of edge points, shape (n, 2).
         arm_adjacent: Where the arm, not the background, is seen beside the edge, shape (n,), bool.
         pixel: Size of a pixel in the same coordinates.
+        seen_share: Share of the mask's edge points at which the colour changes; these are kept.
+        cut_share: Share of them at which neither colour nor depth changes: the object goes on.
     """
 
     rays: np.ndarray
     arm_adjacent: np.ndarray
     pixel: float
+    seen_share: float = 1.0
+    cut_share: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -75,10 +84,10 @@ def mask_edges(mask: np.ndarray, depth_m: np.ndarray) -> tuple[np.ndarray, np.nd
         depth_m: Depth [m], 0 where there is none, shape (h, w).
 
     Returns:
-        Pixels (u, v), shape (n, 2), float, and where something lies close behind the edge, shape
-        (n,), bool.
+        Pixels (u, v), shape (n, 2), float, and how much farther [m] what is seen beside each is,
+        shape (n,); infinite where it is not known.
     """
-    pixels, arm_adjacent = [], []
+    pixels, steps = [], []
     for transposed in (False, True):
         m, z = (mask.T, depth_m.T) if transposed else (mask, depth_m)
         columns = np.flatnonzero(m.any(axis=0))
@@ -100,25 +109,72 @@ def mask_edges(mask: np.ndarray, depth_m: np.ndarray) -> tuple[np.ndarray, np.nd
             own = (step > -OCCLUDER_GAP_M) & ~(nearer & (step > ARM_ADJACENT_GAP_M))
             edge = np.column_stack([cols[own], rows[own] + 0.5 * side])
             pixels.append(edge[:, ::-1] if transposed else edge)
-            arm_adjacent.append(step[own] < ARM_ADJACENT_GAP_M)
-    return np.concatenate(pixels), np.concatenate(arm_adjacent)
+            steps.append(step[own])
+    return np.concatenate(pixels), np.concatenate(steps)
 
 
-def outline_of(candidate: Candidate, depth_m: np.ndarray, intrinsics: Intrinsics) -> Outline:
-    """Return the outline of a candidate's mask; see `mask_edges`.
+def outline_of(
+    candidate: Candidate, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics
+) -> Outline:
+    """Return the outline of a candidate's mask, see `mask_edges`, where the colour changes there.
 
     Args:
         candidate: The candidate.
+        colour: RGB of the whole image, shape (h, w, 3), uint8.
         depth_m: Depth of the whole image [m], 0 where there is none, shape (h, w).
         intrinsics: Intrinsics of the image.
     """
     rows, columns = candidate.widened(FREE_PX[-1] + 1, depth_m.shape)
-    edges, arm_adjacent = mask_edges(candidate.mask_in(rows, columns), depth_m[rows, columns])
+    mask = candidate.mask_in(rows, columns)
+    edges, step_m = mask_edges(mask, depth_m[rows, columns])
+    edges, seen = colour_edges(edges, mask, colour[rows, columns])
     return Outline(
-        intrinsics.rays(edges + (columns.start, rows.start)),
-        arm_adjacent,
+        intrinsics.rays(edges[seen] + (columns.start, rows.start)),
+        step_m[seen] < ARM_ADJACENT_GAP_M,
         2 / (intrinsics.fx + intrinsics.fy),
+        float(seen.mean()) if len(seen) else 0.0,
+        float((~seen & (step_m < OCCLUDER_GAP_M)).mean()) if len(seen) else 0.0,
     )
+
+
+def colour_edges(
+    edges: np.ndarray, mask: np.ndarray, colour: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Move edge points of a mask across its edge to where the colour is half that of either side.
+
+    Args:
+        edges: Pixels (u, v), shape (n, 2).
+        mask: The mask, right to some pixels, shape (h, w), bool.
+        colour: RGB, shape (h, w, 3), uint8.
+
+    Returns:
+        The points, to a fraction of a pixel, (n, 2), and where the colour changes at all, (n,).
+    """
+    soft = cv2.GaussianBlur(mask.astype(np.float32), (0, 0), TOLERANCES.edge_reach_px / 2)
+    slopes = cv2.merge([cv2.Sobel(soft, -1, 1, 0), cv2.Sobel(soft, -1, 0, 1)])
+    outwards = -_at(slopes, edges[:, None])
+    outwards /= np.maximum(np.linalg.norm(outwards, axis=2, keepdims=True), 1e-9)
+    place = edges[:, None] + TOLERANCES.edge_inside_px * outwards
+    each = np.arange(len(edges))
+    for _ in range(ROUNDS):
+        profile = _at(colour, place + _ACROSS[:, None] * outwards)
+        ours, theirs = profile[:, :3].mean(axis=1), profile[:, -3:].mean(axis=1)
+        change = np.linalg.norm(ours - theirs, axis=1)
+        share = np.einsum('nac,nc->na', profile - theirs[:, None], ours - theirs)
+        share /= np.maximum(np.square(change), 1e-9)[:, None]
+        before, after = share[:, :-1], share[:, 1:]
+        crosses = (before >= 0.5) & (after < 0.5)
+        at = _ACROSS[:-1] + STEP_PX * (before - 0.5) / np.where(crosses, before - after, 1)
+        nearest = np.where(crosses, np.abs(at), np.inf).argmin(axis=1)
+        place += at[each, nearest, None, None] * outwards
+    return place[:, 0], crosses[each, nearest] & (change > TOLERANCES.edge_change)
+
+
+def _at(picture: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return the values of a picture (h, w, c) at pixels (u, v), shape (n, m, 2), as (n, m, c)."""
+    u, v = (np.ascontiguousarray(places[..., k], np.float32) for k in (0, 1))
+    values = cv2.remap(picture, u, v, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    return values.reshape(*u.shape, -1).astype(float)
 
 
 def outline_residual(

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-import cv2
 import numpy as np
 
 from soft_arm_description.depth_sensor import DepthSensor
@@ -10,7 +9,6 @@ from soft_arm_description.robot import Ring
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.ray_cylinder import certain_ring_depths, ring_depths
 from soft_arm_vision.ring.tolerances import TOLERANCES
-from soft_arm_vision.segmentation.candidate import Candidate
 
 STRIDE_PX = 3  # between the rays that are checked
 
@@ -36,42 +34,14 @@ class Evidence:
         seen = min(1.0, self.visible_fraction / TOLERANCES.whole_share)
         return seen * (1 - self.free_space_violation) * (1 - self.beyond)
 
-    def score(self, edge_share: float, cut: float) -> float:
+    def score(self, edge_share: float, cut_share: float) -> float:
         """Return the verification score: the share of what a ring would show that is there.
 
         Args:
-            edge_share: Share of the mask's contour that lies on the ring's.
-            cut: See `cut_share`.
+            edge_share: Share of the mask's edge points that lie on the ring's contour.
+            cut_share: See `Outline`. It is a half for a piece of a long or wide object.
         """
-        return self.shown * edge_share * max(0.0, 1 - 2 * cut)
-
-
-def cut_share(drawn: Candidate, candidate: Candidate, depth_m: np.ndarray) -> float:
-    """Return the share of a mask's surroundings in which the candidate goes on without a step.
-
-    It is a half for a piece that is cut out of a long or wide object, and 0 for a whole one.
-
-    Args:
-        drawn: Mask of the ring in its pose.
-        candidate: The candidate that it was sought in.
-        depth_m: Depth of the whole image [m], shape (h, w).
-    """
-    near_px, far_px = TOLERANCES.beside_px
-    rows, columns = drawn.widened(far_px, depth_m.shape)
-    mask = drawn.mask_in(rows, columns).astype(np.uint8)
-    patch_m = depth_m[rows, columns]
-    near, far = (cv2.dilate(mask, _disc(px)) > 0 for px in (near_px, far_px))
-    beside = far & ~near
-    known = ((mask > 0) & (patch_m > 0)).astype(np.float32)
-    size = (4 * far_px + 1,) * 2
-    ring_m = cv2.blur(patch_m * known, size) / np.maximum(cv2.blur(known, size), 1e-6)
-    whole = candidate.mask_in(slice(0, depth_m.shape[0]), slice(0, depth_m.shape[1]))
-    on = beside & whole[rows, columns] & (np.abs(patch_m - ring_m) < TOLERANCES.step_m)
-    return float(on.sum() / max(beside.sum(), 1))
-
-
-def _disc(radius_px: int) -> np.ndarray:
-    return cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (2 * radius_px + 1,) * 2)
+        return self.shown * edge_share * max(0.0, 1 - 2 * cut_share)
 
 
 def window_of(centre: np.ndarray, reach_m: float, intrinsics: Intrinsics) -> tuple[slice, slice]:

@@ -152,18 +152,16 @@ def test_the_corrected_lens_undoes_what_the_stated_one_lacks():
     assert NO_CORRECTION.intrinsics(stated) == stated
 
 
-def test_a_ring_at_rest_and_back_again_gives_one_view(monkeypatch):
+def test_a_ring_at_rest_and_back_again_gives_one_view():
     """Views of one pose share their errors: thirty of them are no certainty."""
-    monkeypatch.setattr(camera_monitor, 'view_of', lambda *_: 'a view')
     rng, views = np.random.default_rng(9), camera_monitor.RingViews()
-    image = np.zeros((4, 4), np.uint16), Intrinsics(4, 4, 5.0, 5.0, 2.0, 2.0)
 
     def seen(centre_m):
         axis = np.array([0.0, 1.0, 0.0]) + rng.normal(0, 0.02, 3)
         fit = SimpleNamespace(
             centre=np.array(centre_m) + rng.normal(0, 2e-4, 3), axis=axis / np.linalg.norm(axis)
         )
-        return views.view(SimpleNamespace(fit=fit, candidate='a mask'), *image) is not None
+        return views.view(SimpleNamespace(fit=fit, points='points', outline='edges')) is not None
 
     there, elsewhere = [0.0, 0.0, 0.5], [0.0, 0.02, 0.5]
     assert sum(seen(there) for _ in range(50)) == 1
