@@ -50,7 +50,7 @@ class Tolerances:
     edge_cuts_px: tuple[float, ...] = (8.0, 5.0, 4.0, 3.0)
     edge_reach_px: float = 3.5
     edge_inside_px: float = 0.5
-    edge_change: float = 25.0
+    edge_change: float = 12.0
     edge_rad: float = 0.5e-3
     edge_offset_rad: float = 0.25e-3
     arm_edge_rad: float = 0.8e-3
