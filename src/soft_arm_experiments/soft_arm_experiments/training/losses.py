@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from soft_arm_experiments.training.anchor_labels import NEUTRAL
 from soft_arm_experiments.training.network import Output
-from soft_arm_vision.segmentation.yolact.anchors import NEUTRAL
 
 WEIGHTS = {'class': 1.0, 'box': 1.5, 'mask': 6.125, 'semantic': 1.0}
 NEGATIVES_PER_POSITIVE = 3

@@ -8,18 +8,17 @@ import cv2
 import numpy as np
 import torch
 
+from soft_arm_experiments.training.anchor_labels import POSITIVE_IOU, match
 from soft_arm_experiments.training.losses import Targets
 from soft_arm_experiments.training.network import YolactConfig
 from soft_arm_experiments.vision.coco import Sample
 from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.segmentation.yolact.anchors import (
-    POSITIVE_IOU,
     AnchorLayout,
     corners,
     encode,
     intersection_over_union,
-    match,
 )
 from soft_arm_vision.segmentation.yolact.input_channels import input_channels, reduced_depth
 from soft_arm_vision.segmentation.yolact.recolouring import Paint, painted, recoloured

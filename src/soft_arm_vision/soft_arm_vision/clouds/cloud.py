@@ -75,29 +75,6 @@ def solid_pixels(mask: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
     return known & (farthest - nearest < MAX_LOCAL_RANGE_M)
 
 
-def back_project(
-    pixels: np.ndarray,
-    depth_m: np.ndarray,
-    intrinsics: Intrinsics,
-    offset: tuple[int, int] = (0, 0),
-) -> np.ndarray:
-    """Return the points of the selected pixels.
-
-    Args:
-        pixels: Selected pixels, shape (h, w), bool.
-        depth_m: Depth [m] along the optical axis, shape (h, w).
-        intrinsics: Intrinsics of the whole image.
-        offset: Row and column of the arrays' first pixel in the whole image.
-
-    Returns:
-        Points [m] in the optical frame, shape (n, 3).
-    """
-    v, u = np.nonzero(pixels)
-    z = depth_m[v, u].astype(float)
-    xy = intrinsics.ray_grid()[v + offset[0], u + offset[1]] * z[:, None]
-    return np.column_stack([xy, z])
-
-
 def back_project_cells(
     pixels: np.ndarray,
     depth_m: np.ndarray,
@@ -111,8 +88,13 @@ def back_project_cells(
     as the many pixels on it.
 
     Args:
-        pixels, depth_m, intrinsics, offset: As in `back_project`; at least half of a cell's pixels
-            must be selected.
+        pixels: Selected pixels, shape (h, w), bool: at least half of a cell's must be.
+        depth_m: Depth [m] along the optical axis, shape (h, w).
+        intrinsics: Intrinsics of the whole image.
+        offset: Row and column of the arrays' first pixel in the whole image.
+
+    Returns:
+        Points [m] in the optical frame, shape (n, 3).
     """
     v, u = np.nonzero(pixels)
     columns = pixels.shape[1] // CELL_PX + 1

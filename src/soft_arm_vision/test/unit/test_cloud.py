@@ -3,32 +3,35 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soft_arm_vision.clouds.cloud import back_project, depth_in_metres, solid_pixels, voxel_filter
+from soft_arm_vision.clouds.cloud import (
+    back_project_cells,
+    depth_in_metres,
+    solid_pixels,
+    voxel_filter,
+)
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 
 CAMERA = Intrinsics(64, 48, 60.0, 61.0, 31.5, 23.0)
 
 
-def test_points_project_back_onto_their_pixels():
+def test_points_project_back_onto_the_middle_of_their_cells():
     depth_m = np.linspace(0.3, 0.8, 48 * 64).reshape(48, 64).astype(np.float32)
-    points = back_project(np.ones((48, 64), bool), depth_m, CAMERA)
+    points = back_project_cells(np.ones((48, 64), bool), depth_m, CAMERA)
     u = CAMERA.fx * points[:, 0] / points[:, 2] + CAMERA.cx
     v = CAMERA.fy * points[:, 1] / points[:, 2] + CAMERA.cy
-    np.testing.assert_allclose(u.reshape(48, 64), np.tile(np.arange(64), (48, 1)), atol=1e-4)
-    np.testing.assert_allclose(
-        v.reshape(48, 64), np.tile(np.arange(48)[:, None], (1, 64)), atol=1e-4
-    )
+    middles = np.arange(0, 64, 2) + 0.5
+    np.testing.assert_allclose(u.reshape(24, 32), np.tile(middles, (24, 1)), atol=1e-4)
+    np.testing.assert_allclose(v.reshape(24, 32), np.tile(middles[:24, None], (1, 32)), atol=1e-4)
 
 
 def test_window_of_the_image_gives_the_same_points():
     depth_m = np.full((48, 64), 0.5, np.float32)
     window = np.zeros((48, 64), bool)
     window[10:20, 30:50] = True
-    whole = back_project(window, depth_m, CAMERA)
-    np.testing.assert_array_equal(
-        whole, back_project(window[10:20, 30:50], depth_m[10:20, 30:50], CAMERA, (10, 30))
-    )
+    whole = back_project_cells(window, depth_m, CAMERA)
+    part = back_project_cells(window[10:20, 30:50], depth_m[10:20, 30:50], CAMERA, (10, 30))
+    np.testing.assert_allclose(whole, part, atol=1e-9)
 
 
 def test_distorted_ray_is_the_undistorted_one():

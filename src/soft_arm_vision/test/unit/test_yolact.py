@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 
 from soft_arm_vision.segmentation.yolact.anchors import (
-    NEUTRAL,
     AnchorLayout,
     corners,
     decode,
     encode,
     intersection_over_union,
-    match,
 )
 from soft_arm_vision.segmentation.yolact.input_channels import input_channels
 from soft_arm_vision.segmentation.yolact.postprocessing import assemble, fast_nms, postprocess
@@ -54,22 +52,6 @@ def test_overlap_of_boxes():
     a = np.array([[0, 0, 2, 2.0]])
     b = np.array([[1, 0, 3, 2.0], [0, 0, 2, 2], [5, 5, 6, 6]])
     np.testing.assert_allclose(intersection_over_union(a, b), [[1 / 3, 1, 0]])
-
-
-def test_every_instance_has_an_anchor_and_the_rest_is_background_or_neutral():
-    anchors = LAYOUT.boxes()
-    # No anchor overlaps the first by half.
-    boxes = np.array([[100, 100, 103, 160.0], [20, 20, 70, 45]])
-    labels, instance = match(anchors, boxes, np.array([1, 0]))
-    assert set(instance[labels > 0]) == {0, 1}
-    assert set(labels[(labels > 0) & (instance == 0)]) == {2} and set(
-        labels[(labels > 0) & (instance == 1)]
-    ) == {1}
-    overlap = intersection_over_union(corners(anchors), boxes).max(axis=1)
-    assert (overlap[labels == 0] < 0.3).all() and (
-        (overlap[labels == NEUTRAL] >= 0.3) & (overlap[labels == NEUTRAL] < 0.5)
-    ).all()
-    assert (match(anchors, np.zeros((0, 4)), np.zeros(0, int))[0] == 0).all()
 
 
 def test_fast_nms_lets_a_suppressed_box_suppress():
