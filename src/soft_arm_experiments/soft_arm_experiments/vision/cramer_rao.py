@@ -35,7 +35,8 @@ def centre_bound_m(
     of the sensor's noise, plus the variance of its rounding on the diagonal, taken as Gaussian.
     K: derivative of each edge point of the mask [px]; the mask being exact, it is known to the
     pixel's grid, 1 / sqrt(12) px. Holes are left out; flying pixels and errors of the mask are not
-    counted, so that this is a bound.
+    counted, so that this is a bound for what is estimated from depth and mask. Grey levels beside
+    an edge, which the detector uses too, are not counted either.
 
     Args:
         T_optical_ring: True pose, z the axis, shape (4, 4).
