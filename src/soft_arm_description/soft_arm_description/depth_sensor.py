@@ -46,6 +46,8 @@ class DepthSensor(Values):
             or mixed with that behind it.
         fattening_px: How far the depth of the near side reaches past the edge.
         edge_sd_px: Standard deviation of the place of an edge in the colour image.
+        pixel_gamma: A pixel of the colour image is the light that fell on it to the power of one
+            over this; 1: in proportion. About 2.2 where a camera codes its pixels as sRGB.
     """
 
     kind: ClassVar[str] = 'depth_sensor'
@@ -63,6 +65,7 @@ class DepthSensor(Values):
     edge_width_px: Pixels
     fattening_px: Pixels
     edge_sd_px: Annotated[Number, Field(gt=0, le=50)]
+    pixel_gamma: Annotated[Number, Field(ge=1, le=4)] = 1.0
 
     @model_validator(mode='after')
     def _near_before_far(self) -> Self:
@@ -86,6 +89,14 @@ class DepthSensor(Values):
         """Return the correlation of the noise of two pixels that are this far apart [px]."""
         # A thousandth of a pixel stands for no correlation at all.
         return np.exp(-np.square(apart_px) / (4 * max(self.correlation_px, 1e-3) ** 2))
+
+    def light(self, pixels: np.ndarray) -> np.ndarray:
+        """Return the light [0..255], float32, that a colour image (uint8) stands for, any shape."""
+        return (255 * (np.arange(256) / 255) ** self.pixel_gamma).astype(np.float32)[pixels]
+
+    def pixels(self, light: np.ndarray) -> np.ndarray:
+        """Return what a camera shows of light [0..255], any shape, as float."""
+        return 255 * (np.maximum(light, 0.0) / 255) ** (1 / self.pixel_gamma)
 
     @property
     def independent_px2(self) -> float:

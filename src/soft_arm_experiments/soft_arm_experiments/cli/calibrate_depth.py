@@ -1,4 +1,4 @@
-"""`softarm calibrate depth`: noise, steps, offset and edges of a depth camera."""
+"""`softarm calibrate depth`: noise, steps, offset, edges and pixels of a depth camera."""
 
 import json
 import sys
@@ -41,8 +41,9 @@ def main(argv: list[str] | None = None) -> int:
     """Entry point; return the exit status."""
     parser = CommandLine(
         prog='softarm calibrate depth',
-        description='Measure noise, steps, offset and edges of a depth camera on a flat board of '
-        'known size, such as a white sheet of A4 on a dark ground far behind it. Record it with '
+        description='Measure noise, steps, offset and edges of a depth camera, and what light the '
+        'pixels of its colour image stand for, on a flat board of known size, such as a '
+        'white sheet of A4 on a dark ground far behind it. Record it with '
         '`softarm bag record --images -o FOLDER` while you move it slowly from near to at least '
         '1.5 times as far, tilted up to 30 deg, whole in the picture. A virtual rig needs no bag.',
         epilog='example: softarm calibrate depth board_bag --rig my_rig --board-m 0.297 0.210',

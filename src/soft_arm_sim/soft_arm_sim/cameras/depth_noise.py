@@ -41,6 +41,9 @@ class DepthNoise:
         self._chance, self._mix = (
             np.tile(self._random.random(shape, dtype=np.float32).ravel(), 2) for _ in range(2)
         )
+        self._coded = np.rint(255 * np.linspace(0, 1, 256) ** (1 / noise.colour_gamma)).astype(
+            np.uint8
+        )
         colour = np.clip(
             np.rint(noise.colour_sigma * self._random.standard_normal((*shape, 3))), -128, 127
         )
@@ -79,7 +82,7 @@ class DepthNoise:
             part[first : first + rgb.size].reshape(rgb.shape)
             for part in (self._lighter, self._darker)
         )
-        return cv2.subtract(cv2.add(rgb, lighter), darker)
+        return cv2.subtract(cv2.add(cv2.LUT(rgb, self._coded), lighter), darker)
 
 
 @njit(cache=True, nogil=True)

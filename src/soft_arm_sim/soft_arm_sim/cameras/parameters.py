@@ -73,7 +73,11 @@ class Mounting(Strict):
 
 
 class Noise(Strict):
-    """Imperfections of stereo depth and of the colour image."""
+    """Imperfections of stereo depth and of the colour image.
+
+    Attributes:
+        colour_gamma: A pixel is the light to the power of one over this.
+    """
 
     depth_sigma_m_per_m2: NotNegative
     depth_correlation_px: Positive
@@ -87,6 +91,7 @@ class Noise(Strict):
     hole_share: Share
     hole_size_px: Positive
     colour_sigma: NotNegative
+    colour_gamma: Annotated[float, Field(ge=1, le=4)]
 
 
 class Stereo(Strict):

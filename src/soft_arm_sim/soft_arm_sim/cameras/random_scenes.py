@@ -160,7 +160,11 @@ class RandomScenes:
         self._light(rng, T_base_optical)
         truth = self._camera.capture_truth(qpos)
         geoms = self._camera.geom_image()
-        rgb = _photograph(_textured(truth.rgb, geoms, self._rings, self._domain.textures, rng), rng)
+        rgb = _photograph(
+            _textured(truth.rgb, geoms, self._rings, self._domain.textures, rng),
+            self.parameters.noise.colour_gamma,
+            rng,
+        )
         depth = self._camera.sense_depth(np.where(geoms < 0, np.float32(10.0), truth.depth_m))
         T = np.linalg.inv(T_base_optical) @ T_base_ring
         mask = truth.ring_mask if with_ring else np.zeros_like(truth.ring_mask)
@@ -383,7 +387,7 @@ def _textured(
     return base * (1 + pattern[..., None] * tint[geoms])
 
 
-def _photograph(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _photograph(image: np.ndarray, gamma: float, rng: np.random.Generator) -> np.ndarray:
     """Apply exposure, white balance, blur and noise of a camera; return uint8."""
     image = image * np.exp(np.clip(rng.normal(0, 0.3), -0.6, 0.5)) * np.exp(rng.normal(0, 0.06, 3))
     image = np.clip(image, 0, 1) ** np.exp(rng.normal(0, 0.15))
@@ -394,5 +398,6 @@ def _photograph(image: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         )
     blur_px = scale * rng.choice([0.6, 1.0, 1.6])
     image = np.stack([gaussian_filter(image[..., i], blur_px) for i in range(3)], axis=-1)
+    image = image ** (1 / gamma)
     image = image + rng.normal(0, rng.uniform(0.004, 0.03), image.shape)
     return np.clip(np.rint(255 * image), 0, 255).astype(np.uint8)

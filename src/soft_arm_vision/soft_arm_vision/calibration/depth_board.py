@@ -3,7 +3,8 @@
 The colour image tells where the board is and, by its size, how far (`board.find_board`); depth
 tells how it is tilted. What depth differs by from that is the camera's error. Within a frame, the
 scatter about a plane is noise; what frames differ by is offset and scale; beside the board's edges
-is what the camera does at an edge.
+is what the camera does at an edge, and how the colour image passes from dark to light there tells
+what light its pixels stand for.
 """
 
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from scipy.optimize import nnls
 
 from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_vision.calibration.board import Board, find_board
+from soft_arm_vision.calibration.pixel_response import pixel_gamma
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 
@@ -45,6 +47,7 @@ class BoardView:
         step_m, least_step_m: Between the depths that occur, mean and least.
         edge_sd_px: See `Board`.
         edge_width_px, fattening_px: See `DepthSensor`; NaN where nothing is behind the edges.
+        pixel_gamma: See `DepthSensor`; NaN where the edges do not tell.
     """
 
     depth_m: float
@@ -56,6 +59,7 @@ class BoardView:
     edge_sd_px: float
     edge_width_px: float
     fattening_px: float
+    pixel_gamma: float
 
 
 def view_board(
@@ -76,10 +80,11 @@ def view_board(
     if board is None:
         return None
     rays = intrinsics.ray_grid().astype(float)
-    inside_px = board.inside(rays) * intrinsics.fx
+    inside_px, next_px = np.sort(board.inside_each(rays) * intrinsics.fx, axis=0)[:2]
     within = (inside_px > MARGIN_PX) & (depth_m > 0)
     if within.sum() < MIN_PIXELS:
         return None
+    gamma = pixel_gamma(colour.mean(axis=2), np.where(next_px > MARGIN_PX, inside_px, np.nan))
     board = board.with_normal(_normal(rays[within], depth_m[within]), size_m)
     true_m = board.depth_m(rays)
     error_m = depth_m - true_m
@@ -110,6 +115,7 @@ def view_board(
         board.edge_sd_px,
         width_px,
         fattening_px,
+        gamma,
     )
 
 
@@ -161,6 +167,7 @@ def fit_sensor(
             'before the background'
         )
     width_px, fattening_px = np.median(seen, axis=0)
+    told = [v.pixel_gamma for v in views if np.isfinite(v.pixel_gamma)]
     sensor = DepthSensor(
         focal_length_px=_rounded(focal_length_px),
         range_m=range_m,
@@ -175,6 +182,7 @@ def fit_sensor(
         edge_width_px=_rounded(width_px),
         fattening_px=_rounded(fattening_px),
         edge_sd_px=_rounded(np.sqrt(np.mean(np.square([v.edge_sd_px for v in views])))),
+        pixel_gamma=_rounded(np.median(told)) if 2 * len(told) > len(views) else 1.0,
     )
     return sensor, scale, left
 

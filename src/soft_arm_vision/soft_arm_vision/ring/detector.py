@@ -217,7 +217,7 @@ class RingDetector:
             drawn, points = about, _points(about, frame)
             if len(points) < TOLERANCES.min_points:
                 return None
-            outline = outline_of(drawn, frame.colour, frame.depth_m, frame.intrinsics)
+            outline = outline_of(drawn, frame.colour, frame.depth_m, frame.intrinsics, frame.sensor)
             problem = RingProblem(points, outline, self._ring, frame.sensor)
             try:
                 fit = problem.solve(centre, axis)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
+from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_kinematics.backends.machine_code import njit
 from soft_arm_vision.clouds.cylinder import perpendiculars_of_one
 from soft_arm_vision.intrinsics import Intrinsics
@@ -114,7 +115,11 @@ def mask_edges(mask: np.ndarray, depth_m: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def outline_of(
-    candidate: Candidate, colour: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics
+    candidate: Candidate,
+    colour: np.ndarray,
+    depth_m: np.ndarray,
+    intrinsics: Intrinsics,
+    sensor: DepthSensor,
 ) -> Outline:
     """Return the outline of a candidate's mask, see `mask_edges`, where the colour changes there.
 
@@ -123,11 +128,12 @@ def outline_of(
         colour: RGB of the whole image, shape (h, w, 3), uint8.
         depth_m: Depth of the whole image [m], 0 where there is none, shape (h, w).
         intrinsics: Intrinsics of the image.
+        sensor: The camera's: what light its pixels stand for.
     """
     rows, columns = candidate.widened(FREE_PX[-1] + 1, depth_m.shape)
     mask = candidate.mask_in(rows, columns)
     edges, step_m = mask_edges(mask, depth_m[rows, columns])
-    edges, seen = colour_edges(edges, mask, colour[rows, columns])
+    edges, seen = colour_edges(edges, mask, colour[rows, columns], sensor)
     return Outline(
         intrinsics.rays(edges[seen] + (columns.start, rows.start)),
         step_m[seen] < ARM_ADJACENT_GAP_M,
@@ -138,14 +144,15 @@ def outline_of(
 
 
 def colour_edges(
-    edges: np.ndarray, mask: np.ndarray, colour: np.ndarray
+    edges: np.ndarray, mask: np.ndarray, colour: np.ndarray, sensor: DepthSensor
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Move edge points of a mask across its edge to where the colour is half that of either side.
+    """Move edge points of a mask across its edge to where the light is half that of either side.
 
     Args:
         edges: Pixels (u, v), shape (n, 2).
         mask: The mask, right to some pixels, shape (h, w), bool.
         colour: RGB, shape (h, w, 3), uint8.
+        sensor: The camera's.
 
     Returns:
         The points, to a fraction of a pixel, (n, 2), and where the colour changes at all, (n,).
@@ -155,18 +162,18 @@ def colour_edges(
     outwards = -_at(slopes, edges[:, None])
     outwards /= np.maximum(np.linalg.norm(outwards, axis=2, keepdims=True), 1e-9)
     place = edges[:, None] + TOLERANCES.edge_inside_px * outwards
-    each = np.arange(len(edges))
+    each, light = np.arange(len(edges)), sensor.light(colour)
     for _ in range(ROUNDS):
-        profile = _at(colour, place + _ACROSS[:, None] * outwards)
+        profile = _at(light, place + _ACROSS[:, None] * outwards)
         ours, theirs = profile[:, :3].mean(axis=1), profile[:, -3:].mean(axis=1)
-        change = np.linalg.norm(ours - theirs, axis=1)
         share = np.einsum('nac,nc->na', profile - theirs[:, None], ours - theirs)
-        share /= np.maximum(np.square(change), 1e-9)[:, None]
+        share /= np.maximum(np.square(ours - theirs).sum(axis=1, keepdims=True), 1e-9)
         before, after = share[:, :-1], share[:, 1:]
         crosses = (before >= 0.5) & (after < 0.5)
         at = _ACROSS[:-1] + STEP_PX * (before - 0.5) / np.where(crosses, before - after, 1)
         nearest = np.where(crosses, np.abs(at), np.inf).argmin(axis=1)
         place += at[each, nearest, None, None] * outwards
+    change = np.linalg.norm(sensor.pixels(ours) - sensor.pixels(theirs), axis=1)
     return place[:, 0], crosses[each, nearest] & (change > TOLERANCES.edge_change)
 
 

@@ -2,6 +2,7 @@
 
 from functools import cache
 
+import cv2
 import numpy as np
 import pytest
 from scipy.ndimage import minimum_filter
@@ -31,9 +32,11 @@ def frames():
     return intrinsics, list(board_frames(parameters, 12, seed=5))
 
 
-def measured(change=lambda depth_m: depth_m):
+def measured(change=lambda depth_m: depth_m, photograph=lambda rgb: rgb):
     intrinsics, seen = frames()
-    views = [view_board(f.rgb, change(1e-3 * f.depth), intrinsics, BOARD_M) for f, _ in seen]
+    views = [
+        view_board(photograph(f.rgb), change(1e-3 * f.depth), intrinsics, BOARD_M) for f, _ in seen
+    ]
     return fit_sensor([v for v in views if v], intrinsics.fx, (0.2, 3.0), BOARD_M, 0.0)
 
 
@@ -69,6 +72,21 @@ def test_an_offset_of_all_depths_is_found():
     assert near.bias_m < -1e-3 < plain.bias_m
     more_m = near.bias_m - plain.bias_m + 0.7 * (scale - plain_scale)
     assert more_m == pytest.approx(-2e-3, abs=5e-4)
+
+
+@pytest.mark.parametrize('gamma', [1.0, 2.2, 3.0])
+@pytest.mark.parametrize('blur_px', [0.8, 1.2])
+def test_what_light_pixels_stand_for_is_told_by_blurred_edges(gamma, blur_px):
+    def photograph(rgb):
+        light = cv2.GaussianBlur(rgb / 255, (0, 0), blur_px)
+        return np.rint(255 * light ** (1 / gamma)).astype(np.uint8)
+
+    sensor, _, _ = measured(photograph=photograph)
+    assert sensor.pixel_gamma == pytest.approx(gamma, rel=0.15)
+
+
+def test_edges_of_one_pixel_do_not_tell():
+    assert measured()[0].pixel_gamma == 1.0
 
 
 def test_coarse_disparity_is_seen_as_steps_that_grow_with_depth():

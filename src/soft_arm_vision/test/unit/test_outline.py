@@ -2,6 +2,7 @@ import cv2
 import numpy as np
 import pytest
 
+from soft_arm_description.depth_sensor import D435I
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring import outline as ring_outline
 from soft_arm_vision.ring.outline import Outline, colour_edges, mask_edges, outline_residual
@@ -73,13 +74,14 @@ def test_edges_lie_between_pixels_and_leave_occluders_out():
     np.testing.assert_allclose(step_m[edges[:, 0] == 7.5], 0.4)
 
 
-def blurred_disc(ours, theirs, blur_px, radius_px=30.3, noise=2.0):
+def blurred_disc(ours, theirs, blur_px, gamma=1.0, radius_px=30.3, noise=2.0):
     """A picture (120, 160, 3) of a disc about (80.2, 60.4), and its distance inside the edge."""
     v, u = np.mgrid[0:960, 0:1280] / 8 - 7 / 16
     inside = radius_px - np.hypot(u - 80.2, v - 60.4)
     share = cv2.GaussianBlur((inside > 0).astype(float), (0, 0), 8 * blur_px)
     share = cv2.resize(share, (160, 120), interpolation=cv2.INTER_AREA)[..., None]
-    picture = share * ours + (1 - share) * theirs
+    ours, theirs = (255 * (np.divide(colour, 255)) ** gamma for colour in (ours, theirs))
+    picture = 255 * ((share * ours + (1 - share) * theirs) / 255) ** (1 / gamma)
     picture += np.random.default_rng(0).normal(0, noise, picture.shape)
     return np.clip(picture, 0, 255).astype(np.uint8), inside[::8, ::8]
 
@@ -87,12 +89,14 @@ def blurred_disc(ours, theirs, blur_px, radius_px=30.3, noise=2.0):
 @pytest.mark.parametrize('theirs', [(20, 20, 25), (240, 240, 250), (60, 130, 60)])
 @pytest.mark.parametrize('blur_px', [0.5, 1.5])
 @pytest.mark.parametrize('off_px', [-1.5, 1.0])
-def test_edges_lie_where_the_colour_is_half_that_of_either_side(theirs, blur_px, off_px):
+@pytest.mark.parametrize('gamma', [1.0, 2.2])
+def test_edges_lie_where_the_light_is_half_that_of_either_side(theirs, blur_px, off_px, gamma):
     """However bright the background is, and however the mask was drawn."""
-    picture, inside = blurred_disc((230, 110, 20), theirs, blur_px)
+    sensor = D435I.model_copy(update={'pixel_gamma': gamma})
+    picture, inside = blurred_disc((230, 110, 20), theirs, blur_px, gamma)
     mask = inside > -off_px
     edges, _ = mask_edges(mask, np.full(mask.shape, 0.5))
-    moved, seen = colour_edges(edges, mask, picture)
+    moved, seen = colour_edges(edges, mask, picture, sensor)
     off = np.hypot(*(moved[seen] - (80.2, 60.4)).T) - 30.3
     assert seen.mean() > 0.95
     assert abs(off.mean()) < 0.12 and off.std() < 0.15
@@ -102,7 +106,7 @@ def test_an_edge_before_its_own_colour_is_not_seen():
     picture, inside = blurred_disc((230, 110, 20), (225, 112, 24), 1.0)
     mask = inside > 0
     edges, _ = mask_edges(mask, np.full(mask.shape, 0.5))
-    assert not colour_edges(edges, mask, picture)[1].any()
+    assert not colour_edges(edges, mask, picture, D435I)[1].any()
 
 
 @pytest.mark.parametrize('beyond_m', [0.0, 0.3])
@@ -114,7 +118,11 @@ def test_a_piece_of_a_longer_thing_is_cut_where_nothing_changes(beyond_m):
     mask = np.zeros((60, 80), bool)
     mask[20:40, 10:40] = True
     outline = ring_outline.outline_of(
-        Candidate(mask, 0, 0, 1.0), colour, depth_m, Intrinsics(80, 60, 100.0, 100.0, 40.0, 30.0)
+        Candidate(mask, 0, 0, 1.0),
+        colour,
+        depth_m,
+        Intrinsics(80, 60, 100.0, 100.0, 40.0, 30.0),
+        D435I,
     )
     right = 20 / (2 * 20 + 2 * 30)  # of the edge points of rows and columns
     assert outline.seen_share == pytest.approx(1 - right, abs=0.05)
