@@ -1,7 +1,7 @@
 """Find systematic errors of a camera from the ring in view: its size is known.
 
-The width of the ring in the image and its depth must agree, and so must the relief of its wall in
-depth; over many poses this tells a wrong scale of depth from a wrong focal length and from a lens
+The width of the ring's wall in the image and its depth must agree, and so must the relief of the
+wall in depth; over many poses this tells a wrong scale of depth from a wrong focal length and from a lens
 that bends the rays in another way than its model says. One least-squares problem has the pose of
 the ring in every frame and five unknowns that all frames share; the poses are eliminated (Schur
 complement), and the covariance of the rest is taken from how the frames differ (the sandwich
@@ -251,7 +251,7 @@ def _normal_equations(
     sure = weight / np.square(noise_m) / max(sensor.independent_px2 / CELL_PX**2, 1.0)
     matrix, gradient = (rows.T * sure) @ rows, (rows.T * sure) @ residual_m
 
-    pixel, free = view.outline.pixel, ~view.outline.arm_adjacent
+    pixel = view.outline.pixel
     seen, radius2 = _true_rays(view.outline.rays, values)
     edge = outline_residual(
         replace(view.outline, rays=np.ascontiguousarray(seen)),
@@ -261,16 +261,20 @@ def _normal_equations(
         ring.height_m,
         ring.thickness_m,
     )
-    g = edge.gradient
-    turned, normal = cross(edge.contact - view.centre, g), g[:, :2] * edge.contact[:, 2:]
-    outward = np.einsum('ni,ni->n', normal, edge.contact[:, :2] / edge.contact[:, 2:])
+    # The sides of the wall: beside the rims the shades of the ring's faces move an edge.
+    axial_m = (edge.contact - view.centre) @ axis
+    used = ~view.outline.arm_adjacent & (np.abs(axial_m) < REACH * ring.height_m)
+    used &= np.isfinite(edge.distance)
+    g, contact, radius2 = edge.gradient[used], edge.contact[used], radius2[used]
+    turned, normal = cross(contact - view.centre, g), g[:, :2] * contact[:, 2:]
+    outward = np.einsum('ni,ni->n', normal, contact[:, :2] / contact[:, 2:])
     rows = np.zeros((len(g), 10))
     rows[:, :5] = np.column_stack([g @ e1, g @ e2, g @ axis, turned @ e2, -(turned @ e1)])
     rows[:, 5 + FOCAL_LENGTH], rows[:, 5 + LENS] = outward, -outward * radius2
     rows /= pixel
     rows[:, 5 + EDGE_OFFSET] = 1.0
-    residual_px = edge.distance / pixel - values[EDGE_OFFSET]
-    sure = free * tukey(residual_px, EDGE_CUT_PX) / sensor.edge_sd_px**2 / EDGE_ALIKE
+    residual_px = edge.distance[used] / pixel - values[EDGE_OFFSET]
+    sure = tukey(residual_px, EDGE_CUT_PX) / sensor.edge_sd_px**2 / EDGE_ALIKE
     matrix += (rows.T * sure) @ rows
     matrix[:5, :5] += 1e-9 * np.trace(matrix[:5, :5]) * np.eye(5)
     return matrix, gradient + (rows.T * sure) @ residual_px, axes
