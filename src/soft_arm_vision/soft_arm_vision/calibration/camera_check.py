@@ -1,10 +1,10 @@
 """Find systematic errors of a camera from the ring in view: its size is known.
 
 The width of the ring's wall in the image and its depth must agree, and so must the relief of the
-wall in depth; over many poses this tells a wrong scale of depth from a wrong focal length and from a lens
-that bends the rays in another way than its model says. One least-squares problem has the pose of
-the ring in every frame and five unknowns that all frames share; the poses are eliminated (Schur
-complement), and the covariance of the rest is taken from how the frames differ (the sandwich
+wall in depth; over many poses this tells a wrong scale of depth from a wrong focal length and from
+a lens that bends the rays in another way than its model says. One least-squares problem has the
+pose of the ring in every frame and five unknowns that all frames share; the poses are eliminated
+(Schur complement), and the covariance of the rest is taken from how the frames differ (the sandwich
 estimator of Huber 1967), so that it holds for errors that are not Gaussian or not independent
 within a frame.
 """
