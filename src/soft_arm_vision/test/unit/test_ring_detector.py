@@ -71,7 +71,7 @@ def test_axis_is_found(study):
 
 def test_covariance_is_honest(study):
     # Three degrees of freedom: 3 if it were exact. The edges here are sharper than a camera's.
-    assert 0.3 < study[:, 2].mean() < 4.0
+    assert 0.6 < study[:, 2].mean() < 4.0
 
 
 def test_second_frame_starts_from_the_first(study):
