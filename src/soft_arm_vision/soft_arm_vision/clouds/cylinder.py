@@ -26,23 +26,6 @@ class Cylinders:
         return Cylinders(self.point[which], self.axis[which], self.radius[which])
 
 
-def surface_frame(
-    points: np.ndarray, cylinders: Cylinders
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Points in the cylinders' coordinates.
-
-    Returns:
-        Axial coordinate [m] from `cylinders.point` (K, n), outward unit normals (K, n, 3), signed
-        distance to the surface [m] (K, n).
-    """
-    offset = points[None] - cylinders.point[:, None]
-    axial = np.matmul(offset, cylinders.axis[:, :, None])[..., 0]
-    radial = offset - axial[..., None] * cylinders.axis[:, None]
-    distance = np.sqrt(np.einsum('kni,kni->kn', radial, radial))
-    normal = radial / np.maximum(distance, 1e-9)[..., None]
-    return axial, normal, distance - cylinders.radius[:, None]
-
-
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Cross product over the last axis; `numpy.cross` costs ten times as much on small arrays."""
     ax, ay, az, bx, by, bz = a[..., 0], a[..., 1], a[..., 2], b[..., 0], b[..., 1], b[..., 2]
@@ -50,18 +33,13 @@ def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def perpendiculars(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Two unit vectors that make a right-handed frame with each axis, shapes as axis, (..., 3)."""
-    if axis.ndim == 1:
-        return perpendiculars_of_one(np.ascontiguousarray(axis, float))
-    other = np.eye(3)[np.argmin(np.abs(axis), axis=-1)]
-    e1 = cross(axis, other)
-    e1 /= np.linalg.norm(e1, axis=-1, keepdims=True)
-    return e1, cross(axis, e1)
+    """Return two unit vectors that make a right-handed frame with an axis, shape (3,) each."""
+    return perpendiculars_of_one(np.ascontiguousarray(axis, float))
 
 
 @njit(cache=True, nogil=True)
 def perpendiculars_of_one(axis):
-    """Return two unit vectors that make a right-handed frame with an axis, shape (3,) each."""
+    """As `perpendiculars`, to be called from compiled functions."""
     other = np.zeros(3)
     other[np.argmin(np.abs(axis))] = 1.0
     e1 = np.cross(axis, other)
@@ -83,6 +61,26 @@ def relative_to(place, point, axis, radius):
     distance = np.sqrt(x * x + y * y + z * z)
     safe = max(distance, 1e-9)
     return axial, x / safe, y / safe, z / safe, distance - radius
+
+
+@njit(cache=True, nogil=True)
+def surface_frame(points, point, axis, radius):
+    """Return points (n, 3) relative to a cylinder.
+
+    Returns:
+        Axial coordinates [m] (n,), outward unit normals (n, 3), signed distances from the surface
+        [m] (n,).
+    """
+    axial, normal, distance = (
+        np.empty(len(points)),
+        np.empty((len(points), 3)),
+        np.empty(len(points)),
+    )
+    for i in range(len(points)):
+        axial[i], normal[i, 0], normal[i, 1], normal[i, 2], distance[i] = relative_to(
+            points[i], point, axis, radius
+        )
+    return axial, normal, distance
 
 
 def optimise(

@@ -42,8 +42,8 @@ def start_poses(
         )
         if found is None:
             continue
-        cylinder, _ = found
-        axial, normal, residual = (part[0] for part in surface_frame(points, cylinder))
+        point, axis = found[0].point[0], found[0].axis[0]
+        axial, normal, residual = surface_frame(points, point, axis, radius_m)
         seen = np.einsum('ni,ni->n', normal, viewpoint - points) > 0
         along = np.sort(axial[seen & (np.abs(residual) < tolerance_m)])
         if len(along) < TOLERANCES.min_points / 2:
@@ -51,4 +51,4 @@ def start_poses(
         end = np.searchsorted(along, along + ring.height_m + 2 * tolerance_m)
         densest = int((end - np.arange(len(along))).argmax())
         middle = np.percentile(along[densest : end[densest]], (2, 98)).mean()
-        yield cylinder.point[0] + middle * cylinder.axis[0], cylinder.axis[0]
+        yield point + middle * axis, axis

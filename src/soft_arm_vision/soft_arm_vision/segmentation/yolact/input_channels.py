@@ -39,25 +39,10 @@ def input_channels(picture: np.ndarray, depth_m: np.ndarray | None = None) -> np
     Returns:
         Shape (3, h, w), or (6, h, w) with depth; float32.
     """
-    found = np.empty(
-        (COLOUR_CHANNELS + (0 if depth_m is None else DEPTH_CHANNELS), *picture.shape[:2]),
-        np.float32,
-    )
-    _colour_channels(picture, found)
-    if depth_m is not None:
-        _depth_channels(_filled(depth_m), found[3], found[4], found[5])
-    return found
-
-
-@njit(cache=True, nogil=True)
-def _colour_channels(picture, found):
-    height, width = picture.shape[:2]
-    for v in range(height):
-        for c in range(3):
-            for u in range(width):
-                found[c, v, u] = (np.float32(picture[v, u, c]) - np.float32(MEAN)) * np.float32(
-                    1 / DEVIATION
-                )
+    colour = cv2.dnn.blobFromImage(picture, 1 / DEVIATION, mean=(MEAN, MEAN, MEAN))[0]
+    if depth_m is None:
+        return colour
+    return np.concatenate([colour, _depth_channels(_filled(depth_m))])
 
 
 @njit(cache=True, nogil=True)
@@ -82,17 +67,17 @@ def _filled(depth_m):
     return filled
 
 
-def _depth_channels(
-    depth_m: np.ndarray, nearness: np.ndarray, along_u: np.ndarray, along_v: np.ndarray
-) -> None:
+def _depth_channels(depth_m: np.ndarray) -> np.ndarray:
     known = (depth_m > 0).astype(np.float32)
     total, count = (
         cv2.boxFilter(part, -1, (3, 3), normalize=False, borderType=cv2.BORDER_CONSTANT)
         for part in (depth_m, known)
     )
     smooth_m = known * total / np.maximum(count, 1)
-    np.divide(np.float32(NEAR_M), np.where(depth_m > 0, depth_m, np.float32(np.inf)), out=nearness)
-    _slopes(smooth_m, along_u, along_v)
+    found = np.empty((DEPTH_CHANNELS, *depth_m.shape), np.float32)
+    found[0] = np.float32(NEAR_M) / np.where(depth_m > 0, depth_m, np.float32(np.inf))
+    _slopes(smooth_m, found[1], found[2])
+    return found
 
 
 @njit(cache=True, nogil=True)
