@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import trapezoid
 
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.arm import load_bellows_arm, make_arm
@@ -101,7 +102,7 @@ def test_volume_of_a_limb_is_the_integral():
     theta = np.linspace(1e-4, greatest, 20_001)
     r, z = (1 - np.cos(theta)) / theta, np.sin(theta) / theta
     density = r * np.abs(r * np.gradient(z, theta) - z * np.gradient(r, theta))
-    exact_m3 = 2 * np.pi * (high_m**3 - low_m**3) / 3 * np.trapezoid(density, theta)
+    exact_m3 = 2 * np.pi * (high_m**3 - low_m**3) / 3 * trapezoid(density, theta)
     table = build_table(arm, 300_000)
     for cells in (24, 40):
         reachable = reachable_set(arm, table, cells)

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 import yaml
-from scipy.integrate import solve_bvp
+from scipy.integrate import solve_bvp, trapezoid
 
 from soft_arm_description.robot import load_robot
 from soft_arm_physics import Simulation
@@ -25,7 +25,7 @@ def elastica_m(load_n):
         max_nodes=20000,
     )
     fine = np.linspace(0.0, LENGTH_M, 5001)
-    return np.trapezoid(np.sin(solution.sol(fine)[0]), fine)
+    return trapezoid(np.sin(solution.sol(fine)[0]), fine)
 
 
 @pytest.mark.parametrize('load_n', [1e-3, 0.3, -1.0, 2.0])

@@ -53,10 +53,6 @@ class Board:
         return replace(self, normal=normal, offset_m=float(sizes @ sides / (sides @ sides)))
 
     def inside(self, rays: np.ndarray) -> np.ndarray:
-        """Return how far rays (..., 2) lie within the nearest side; negative outside."""
-        return np.min(self.inside_each(rays), axis=0)
-
-    def inside_each(self, rays: np.ndarray) -> np.ndarray:
         """Return how far rays (..., 2) lie within the line of each side, (4, ...)."""
         return np.array([-(rays - c) @ n for c, n in zip(self.corners, self.normals, strict=True)])
 

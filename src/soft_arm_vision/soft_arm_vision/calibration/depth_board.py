@@ -80,7 +80,7 @@ def view_board(
     if board is None:
         return None
     rays = intrinsics.ray_grid().astype(float)
-    inside_px, next_px = np.sort(board.inside_each(rays) * intrinsics.fx, axis=0)[:2]
+    inside_px, next_px = np.sort(board.inside(rays) * intrinsics.fx, axis=0)[:2]
     within = (inside_px > MARGIN_PX) & (depth_m > 0)
     if within.sum() < MIN_PIXELS:
         return None

@@ -6,6 +6,7 @@ they pass it elsewhere.
 """
 
 import numpy as np
+from scipy.integrate import trapezoid
 from scipy.optimize import brentq
 
 REACH_PX = 8.0  # to both sides of an edge
@@ -40,7 +41,7 @@ def pixel_gamma(grey: np.ndarray, inside_px: np.ndarray) -> float:
         if bright < dark:
             share = 1 - share[::-1]
         half = np.interp(0.5, np.maximum.accumulate(share), np.arange(number) * BIN_PX)
-        return float(half - np.trapezoid(1 - share, dx=BIN_PX))
+        return float(half - trapezoid(1 - share, dx=BIN_PX))
 
     least, most = (asymmetry_px(gamma) for gamma in GAMMA_LIMITS)
     if abs(least) < LEAST_PX:
