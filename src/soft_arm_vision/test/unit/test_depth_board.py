@@ -89,6 +89,14 @@ def test_edges_of_one_pixel_do_not_tell():
     assert measured()[0].pixel_gamma == 1.0
 
 
+def test_an_overexposed_board_does_not_tell():
+    def photograph(rgb):
+        light = cv2.GaussianBlur(rgb / rgb.max(), (0, 0), 1.2)
+        return np.rint(255 * np.minimum(1.5 * light, 1.0) ** (1 / 2.2)).astype(np.uint8)
+
+    assert measured(photograph=photograph)[0].pixel_gamma == 1.0
+
+
 def test_coarse_disparity_is_seen_as_steps_that_grow_with_depth():
     step_m_per_m2 = 5e-3
 
