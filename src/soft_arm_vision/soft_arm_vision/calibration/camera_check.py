@@ -141,7 +141,7 @@ def trouble(errors: CameraErrors) -> str | None:
     if not (np.abs(likeliest.values) > NAMED).any():
         return None
     either = ', or '.join(str(e) for e in (likeliest, *others))
-    more = ' (move the ring nearer and farther to tell)' if others else ''
+    more = ' (move the ring everywhere, or measure one of them otherwise)' if others else ''
     return f'{either}{more}: see `softarm calibrate camera-check`'
 
 
@@ -162,7 +162,7 @@ class CameraCheck:
         self._mean = np.zeros(5)
         self._about = self._mean if about is None else about
         self._known = np.array([*PRIOR_SD, max(sensor.bias_sd_m, 1e-5), EDGE_OFFSET_SD_PX]) ** -2.0
-        self._views: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=MOST_VIEWS)
+        self._views: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=MOST_VIEWS)
 
     @property
     def views(self) -> int:
@@ -181,8 +181,14 @@ class CameraCheck:
                 return
             view = _moved(view, step, axes)
         mixed = matrix[5:, :5] @ inner
+        # Depth that reaches past edges bends the relief of a wall by as much, nobody knows how.
+        fattening_m = self._sensor.fattening_px / self._sensor.focal_length_px * view.centre[2]
         self._views.append(
-            (matrix[5:, 5:] - mixed @ matrix[:5, 5:], gradient[5:] - mixed @ gradient[:5])
+            (
+                matrix[5:, 5:] - mixed @ matrix[:5, 5:],
+                gradient[5:] - mixed @ gradient[:5],
+                fattening_m / self._ring.radius_m,
+            )
         )
 
     def errors(self) -> CameraErrors:
@@ -196,12 +202,15 @@ class CameraCheck:
                 f'the ring was seen in {len(self._views)} poses, {MIN_VIEWS} are needed: keep it '
                 'in view and move it'
             )
-        matrices, scores = (np.array(part) for part in zip(*self._views, strict=True))
+        matrices, scores, relief = (np.array(part) for part in zip(*self._views, strict=True))
         covariance = np.linalg.inv(matrices.sum(axis=0) + np.diag(self._known))
         step = covariance @ (scores.sum(axis=0) + self._known * (self._mean - self._about))
         left = scores - matrices @ step
         spread = left.T @ left + np.diag(self._known)
-        return CameraErrors(self._about + step, covariance @ spread @ covariance, len(scores))
+        covariance = covariance @ spread @ covariance
+        # A wrong relief looks like depth and focal length that are wrong alike.
+        covariance[:LENS, :LENS] += np.square(relief.mean())
+        return CameraErrors(self._about + step, covariance, len(scores))
 
 
 def camera_errors(views: list[RingView], ring: Ring, sensor: DepthSensor) -> CameraErrors:

@@ -27,7 +27,8 @@ from soft_arm_vision.ring.ray_cylinder import ring_depths
 
 RING = load_robot('two_module_arm').ring
 FOCAL_PX, CELL_PX = 607.0, 2
-SENSOR = D435I.model_copy(update={'correlation_px': 0.5, 'bias_sd_m': 2e-4})
+SENSOR = D435I.model_copy(update={'correlation_px': 0.5, 'bias_sd_m': 2e-4, 'fattening_px': 0.0})
+FATTENING = SENSOR.model_copy(update={'fattening_px': D435I.fattening_px})
 
 
 def view(rng: np.random.Generator) -> RingView:
@@ -102,6 +103,25 @@ def test_a_wrong_scale_or_focal_length_is_named_and_corrected(seed, cause, error
     word = {'depth_scale': 'depth is stated', 'focal_length_scale': 'the focal length is stated'}
     assert trouble(errors).startswith(word[cause])
     assert 'camera-check' in trouble(errors)
+
+
+def flattened(true: RingView, share: float) -> RingView:
+    """The same ring with so much less relief in depth, as block matching makes it."""
+    z = true.points[:, 2:]
+    return replace(true, points=true.points * (1 - share * (z - z.min()) / z))
+
+
+def test_a_camera_whose_depth_reaches_past_edges_may_bend_the_relief():
+    seen = [flattened(v, 0.02) for v in views(12, NO_CORRECTION)]
+    assert ' and the focal length' in trouble(camera_errors(seen, RING, SENSOR))
+    assert trouble(camera_errors(seen, RING, FATTENING)) is None
+
+
+@pytest.mark.parametrize('cause', ['depth_scale', 'focal_length_scale'])
+def test_its_depth_and_focal_length_are_not_told_apart(cause):
+    seen = views(13, NO_CORRECTION.model_copy(update={cause: 1.01}))
+    said = trouble(camera_errors(seen, RING, FATTENING))
+    assert 'depth is stated' in said and 'the focal length is stated' in said and ', or ' in said
 
 
 def test_a_lens_that_bends_more_than_its_model_says_is_named_and_corrected():
