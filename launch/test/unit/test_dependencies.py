@@ -5,6 +5,7 @@ Code outside of `ros/` can be installed by pip alone, so its imports stand in se
 
 import ast
 import functools
+import importlib.metadata
 import re
 import runpy
 import sys
@@ -198,3 +199,23 @@ def test_no_package_depends_on_itself_through_others():
         for p in PACKAGES
     }
     assert list(TopologicalSorter(graph).static_order())
+
+
+@pytest.mark.parametrize('lock', ['wheels.txt', 'ros_machine.txt'])
+def test_extras_that_a_package_needs_are_locked(lock):
+    """Otherwise pip asks the index for them, and fails once the package has a newer release."""
+    found = re.findall(
+        r'(?m)^([\w.-]+)(?:\[([\w,-]+)\])?==', (ROOT / 'requirements' / lock).read_text()
+    )
+    locked = {name.lower(): set(extras.split(',')) for name, extras in found}
+    needed = [
+        re.match(r'([\w.-]+)\[([\w,-]+)\]', text)
+        for package in importlib.metadata.distributions()
+        if package.name.lower() in locked
+        for text in package.requires or []
+        if 'extra ==' not in text
+    ]
+    needed = [match.groups() for match in needed if match]
+    assert len(needed) >= 2  # mujoco and pytest-cov have such
+    for name, extras in needed:
+        assert set(extras.split(',')) <= locked[name.lower()], f'{name}[{extras}]'
