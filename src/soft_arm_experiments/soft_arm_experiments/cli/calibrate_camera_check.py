@@ -100,8 +100,8 @@ def _check(options: Namespace) -> int:
     if options.apply or options.out:
         if others:
             raise VisionError(
-                f'either {chosen}, or {others[0]}: move the ring nearer and farther, or say which '
-                'with --cause'
+                f'either {chosen}, or {others[0]}: move the ring everywhere, or say which with '
+                '--cause'
             )
         measurement = _measurement(devices, views, errors, chosen)
         path = save_calibration(rig, chosen.correction, robot, measurement, options.out)
