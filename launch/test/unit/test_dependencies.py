@@ -62,7 +62,7 @@ RIG_BASE = {'soft_arm_description', 'soft_arm_node_kit'}
 RIG_CORE = RIG_BASE | {'soft_arm_kinematics'}
 MAY_IMPORT = {
     'soft_arm_description': set(),
-    'soft_arm_node_kit': set(),
+    'soft_arm_node_kit': {'soft_arm_description'},
     'soft_arm_kinematics': RIG_BASE,
     'soft_arm_vision': RIG_CORE,
     'soft_arm_control': RIG_CORE,

@@ -13,6 +13,7 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
+from soft_arm_description.command_line import uninterrupted
 from soft_arm_node_kit.executor import make_executor
 
 FIND_S = 4.0  # DDS discovery takes up to 3 s
@@ -117,7 +118,8 @@ class Session:
                 if left_s <= 0:
                     return False
                 if self._thread is None:
-                    self._executor.spin_once(timeout_sec=min(left_s, 0.1))
+                    with uninterrupted():  # what rclpy has just taken would be lost
+                        self._executor.spin_once(timeout_sec=min(left_s, 0.1))
                 else:
                     self._changed.wait(min(left_s, 0.1))
         return True
@@ -152,8 +154,9 @@ class Session:
         client = ActionClient(self.node, kind, action)
         try:
             self.wait_for(client.server_is_ready, FIND_S, self.node.resolve_service_name(action))
-            sent = self.send(client, goal, lambda message: on_feedback(message.feedback))
             try:
+                with uninterrupted():
+                    sent = self.send(client, goal, lambda message: on_feedback(message.feedback))
                 result = self._accepted(sent).get_result_async()
                 self.wait_for(
                     lambda: result.done() or not client.server_is_ready(), limit_s, 'the result'

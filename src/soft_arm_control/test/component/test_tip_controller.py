@@ -8,6 +8,7 @@ import json
 import math
 import signal
 import subprocess
+import threading
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from std_srvs.srv import Trigger
 
 from control_testing.simulated_rig import TARGET, Rig, start
 from soft_arm_control.cli import move, vent
+from soft_arm_control.ros.arm_client import ArmClient, tip_target
 from soft_arm_control.ros.conversions import target_marker
 from soft_arm_control.ros.tip_goals import IK_TIMEOUT_S
 from soft_arm_kinematics.arm import load_arm
@@ -300,7 +302,24 @@ def test_an_interrupt_cancels_the_goal_of_the_command(rig):
         error = command.communicate(timeout=DEADLINE_S)[1]
     finally:
         command.kill()
-    assert command.returncode == 1 and 'cancelled by the client' in error.splitlines()[-1]
+    assert command.returncode == 1 and 'cancelled by the client' in error.splitlines()[-1], error
+
+
+def test_an_interrupt_while_a_message_is_taken_loses_nothing(rig, monkeypatch):
+    """Raised there, KeyboardInterrupt is a TypeError of rclpy's or leaves its entities half used."""
+    make, interrupted = MoveTip.Impl.FeedbackMessage.__init__, []
+
+    def make_interrupted(self, **fields):
+        if threading.current_thread() is threading.main_thread() and not interrupted:
+            interrupted.append(True)
+            signal.raise_signal(signal.SIGINT)
+        make(self, **fields)
+
+    monkeypatch.setattr(MoveTip.Impl.FeedbackMessage, '__init__', make_interrupted)
+    rig.wait(lambda: is_ok(rig), 'a goal can be taken')
+    with ArmClient('soft_arm') as arm:
+        result = arm.move(tip_target((0, 0, 0.2)), NEVER_M, 60.0, lambda *_: None)
+    assert interrupted and result.error_code == MoveTip.Result.CANCELLED
 
 
 def test_commands_without_a_rig_say_what_to_start(ros_domain, capsys):

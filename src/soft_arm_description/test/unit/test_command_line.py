@@ -1,6 +1,7 @@
 """One line and exit code 2 for whatever is wrong; numbers such as -3e4 are values."""
 
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -91,12 +92,26 @@ def test_long_text_keeps_its_beginning_and_its_end():
     assert len(line) <= LINE_LIMIT and line.startswith('value') and line.endswith('remedy')
 
 
-def test_an_interrupt_that_a_library_would_swallow_is_held_back():
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_a_library_would_swallow_is_held_back(number):
+    before = signal.signal(number, signal.default_int_handler)
     swallowed = []
-    with pytest.raises(KeyboardInterrupt), uninterrupted():
-        try:
-            signal.raise_signal(signal.SIGINT)
-        except BaseException as error:
-            swallowed.append(error)
-    assert not swallowed
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    try:
+        with pytest.raises(KeyboardInterrupt), uninterrupted():
+            try:
+                signal.raise_signal(number)
+            except BaseException as error:
+                swallowed.append(error)
+        assert not swallowed
+        assert signal.getsignal(number) is signal.default_int_handler
+    finally:
+        signal.signal(number, before)
+
+
+def test_in_another_thread_nothing_is_held_back():
+    def act():
+        with uninterrupted():
+            return signal.getsignal(signal.SIGINT)
+
+    with ThreadPoolExecutor() as pool:
+        assert pool.submit(act).result() is signal.default_int_handler
