@@ -306,7 +306,7 @@ def test_an_interrupt_cancels_the_goal_of_the_command(rig):
 
 
 def test_an_interrupt_while_a_message_is_taken_loses_nothing(rig, monkeypatch):
-    """Raised there, KeyboardInterrupt is a TypeError of rclpy's or leaves its entities half used."""
+    """Raised there, KeyboardInterrupt becomes a TypeError, or an answer is lost."""
     make, interrupted = MoveTip.Impl.FeedbackMessage.__init__, []
 
     def make_interrupted(self, **fields):
