@@ -81,10 +81,14 @@ def view_board(
         return None
     rays = intrinsics.ray_grid().astype(float)
     inside_px, next_px = np.sort(board.inside(rays) * intrinsics.fx, axis=0)[:2]
+    gamma = pixel_gamma(colour.mean(axis=2), np.where(next_px > MARGIN_PX, inside_px, np.nan))
+    if gamma > 1:  # in light an edge is where it is, in pixels farther towards the dark side
+        light = np.rint(255 * np.linspace(0, 1, 256) ** gamma).astype(np.uint8)[colour]
+        board = find_board(light, intrinsics, size_m) or board
+        inside_px = board.inside(rays).min(axis=0) * intrinsics.fx
     within = (inside_px > MARGIN_PX) & (depth_m > 0)
     if within.sum() < MIN_PIXELS:
         return None
-    gamma = pixel_gamma(colour.mean(axis=2), np.where(next_px > MARGIN_PX, inside_px, np.nan))
     board = board.with_normal(_normal(rays[within], depth_m[within]), size_m)
     true_m = board.depth_m(rays)
     error_m = depth_m - true_m

@@ -81,8 +81,9 @@ def test_what_light_pixels_stand_for_is_told_by_blurred_edges(gamma, blur_px):
         light = cv2.GaussianBlur(rgb / 255, (0, 0), blur_px)
         return np.rint(255 * light ** (1 / gamma)).astype(np.uint8)
 
-    sensor, _, _ = measured(photograph=photograph)
-    assert sensor.pixel_gamma == pytest.approx(gamma, rel=0.15)
+    sensor, scale, _ = measured(photograph=photograph)
+    assert sensor.pixel_gamma == pytest.approx(gamma, rel=0.1)
+    assert scale == pytest.approx(GIVEN['depth_scale_error'], abs=1e-3)
 
 
 def test_edges_of_one_pixel_do_not_tell():
