@@ -88,7 +88,7 @@ class FiducialTracker:
         grey = cv2.cvtColor(colour, cv2.COLOR_RGB2GRAY)
         corners, ids, _ = self._detector.detectMarkers(grey)
         self._found = corners, ids
-        seen = self._seen(grey, cloud.depth_in_metres(depth), intrinsics)
+        seen = self._seen(self._sensor.light(grey), cloud.depth_in_metres(depth), intrinsics)
         if isinstance(seen, str):
             return TipSight.missed(seen)
         solutions = sorted(self._solutions(seen, intrinsics), key=lambda s: s.misfit)
@@ -118,7 +118,7 @@ class FiducialTracker:
     def check_camera(self) -> None:
         """Return None: markers do not check the camera; see `TipTracker`."""
 
-    def _seen(self, grey: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> _Seen | str:
+    def _seen(self, light: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> _Seen | str:
         """Return what is seen of the tip's markers, or why nothing is."""
         sensor, (squares, ids) = self._sensor.at(intrinsics.fx), self._found
         parts, small = [], False
@@ -129,7 +129,7 @@ class FiducialTracker:
             if number in self._corners_m and side_px >= LEAST_SIDE_PX:
                 at_m, sigma_m = _depth(corners_px, depth_m, sensor)
                 parts.append(
-                    (self._corners_m[int(number)], sharpened(corners_px, grey), at_m, sigma_m)
+                    (self._corners_m[int(number)], sharpened(corners_px, light), at_m, sigma_m)
                 )
         if parts:
             return _Seen(*(np.array(part, float) for part in zip(*parts, strict=True)))
@@ -195,7 +195,7 @@ def _depth(corners_px: np.ndarray, depth_m: np.ndarray, sensor: DepthSensor) -> 
     return at_m - sensor.bias_m, float(np.hypot(noise_m, sensor.common_sd_m(at_m)))
 
 
-def sharpened(corners_px: np.ndarray, grey: np.ndarray) -> np.ndarray:
+def sharpened(corners_px: np.ndarray, light: np.ndarray) -> np.ndarray:
     """Return the corners of a black square (4, 2) [px], as its sides meet.
 
     A side is the line through the middles of the rises from black to white along it, which fits
@@ -203,7 +203,7 @@ def sharpened(corners_px: np.ndarray, grey: np.ndarray) -> np.ndarray:
 
     Args:
         corners_px: Rough corners, clockwise, shape (4, 2).
-        grey: The picture, shape (h, w), uint8.
+        light: That the picture stands for, shape (h, w), float32.
     """
     across_px = np.arange(-REACH_PX, REACH_PX + STEP_PX, STEP_PX)
     lines = []
@@ -214,7 +214,7 @@ def sharpened(corners_px: np.ndarray, grey: np.ndarray) -> np.ndarray:
         along = np.linspace(AWAY, 1 - AWAY, max(int(length_px), 4))[:, None]
         foot = first + along * (second - first)
         at = (foot[:, None] + across_px[:, None] * outwards).astype(np.float32)
-        profile = cv2.remap(grey, at[..., 0], at[..., 1], cv2.INTER_LINEAR).astype(float)
+        profile = cv2.remap(light, at[..., 0], at[..., 1], cv2.INTER_LINEAR).astype(float)
         rise = np.clip(np.diff(profile, axis=1), 0, None)
         rise *= rise > LEAST_RISE * rise.max(axis=1, keepdims=True)
         rise += 1e-9  # of a side that is not there, in whose middle the edge then is
