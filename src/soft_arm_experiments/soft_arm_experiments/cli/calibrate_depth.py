@@ -129,7 +129,8 @@ def _run(options: Namespace) -> int:
         return 0
     for name, value in sensor.model_dump(mode='json').items():
         print(f'{name:27s} {value}')
-    print(f'depth is {100 * scale:+.2f} % too long; the detector does not correct this')
+    amount = f'{100 * abs(scale):.2f} % too {"long" if scale > 0 else "short"}'
+    print(f'depth is {amount}; the detector does not correct this')
     if abs(scale) > NOTED_SCALE:
         print('softarm calibrate depth: check the size of the board and the scale of the depth')
     print(saved(path, rig))
