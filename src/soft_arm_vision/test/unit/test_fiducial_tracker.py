@@ -93,8 +93,8 @@ def blurred(colour, gamma):
     return np.rint(255 * light ** (1 / gamma)).astype(np.uint8)
 
 
-@pytest.mark.parametrize('gamma', [1.0, 2.2])
-def test_the_pose_is_found_and_its_covariance_is_true(gamma):
+@pytest.mark.parametrize('gamma, least_found', [(1.0, 15), (2.2, 14)])
+def test_the_pose_is_found_and_its_covariance_is_true(gamma, least_found):
     rng, fiducial, where = np.random.default_rng(41), prism(), mounting()
     sensor = SENSOR.model_copy(update={'pixel_gamma': gamma})
     tracker, errors_m, squares = FiducialTracker(fiducial, where, sensor), [], []
@@ -109,7 +109,7 @@ def test_the_pose_is_found_and_its_covariance_is_true(gamma):
         error = np.append(sight.T_base_tip[:3, 3] - true[:3, 3], turn)
         errors_m.append(np.linalg.norm(error[:3]))
         squares.append(error @ np.linalg.solve(sight.covariance, error))
-    assert len(errors_m) >= 14
+    assert len(errors_m) >= least_found
     assert np.mean(errors_m) < 0.6e-3 and np.max(errors_m) < 2.5e-3
     assert np.mean(squares) < 12  # 6 is right
 

@@ -9,16 +9,16 @@ from soft_arm_vision.calibration.pixel_response import pixel_gamma
 SIZE_PX, FINER, NOISE = 120, 8, 1.5
 
 
-def gammas(gamma: float, blur_px: float, count: int = 15, brightest: float = 0.8) -> np.ndarray:
+def gammas(gamma: float, blur_px: float) -> np.ndarray:
     """Return what edges with random directions, places and noise tell."""
     rng = np.random.default_rng(1)
     v, u = np.mgrid[:SIZE_PX, :SIZE_PX] - SIZE_PX / 2
     fine_px = (np.arange(-SIZE_PX * FINER, SIZE_PX * FINER) + 0.5) / FINER
     found = []
-    for _ in range(count):
+    for _ in range(15):
         angle, place_px = rng.uniform(0, 2 * np.pi), rng.uniform(-1, 1)
         inside_px = u * np.cos(angle) + v * np.sin(angle) + place_px
-        light = np.where(fine_px > 0, brightest, 0.05)
+        light = np.where(fine_px > 0, 0.8, 0.05)
         seen = np.interp(inside_px, fine_px, gaussian_filter1d(light, max(blur_px, 0.3) * FINER))
         picture = 255 * seen ** (1 / gamma) + rng.normal(0, NOISE, seen.shape)
         found.append(pixel_gamma(np.clip(np.rint(picture), 0, 255), inside_px))
