@@ -49,6 +49,7 @@ class Session:
         self._use_sim_time = use_sim_time
         self._changed, self._stopping = threading.Condition(), threading.Event()
         self._thread: threading.Thread | None = None
+        self._action_clients: dict[str, ActionClient] = {}
 
     def __enter__(self) -> Self:
         self._context = Context()
@@ -76,6 +77,8 @@ class Session:
         if self._thread is not None:
             self._thread.join()
         self._executor.shutdown()
+        for client in self._action_clients.values():
+            client.destroy()  # else they keep the node in the graph
         self.node.destroy_node()
         self._context.try_shutdown()
 
@@ -134,6 +137,15 @@ class Session:
         finally:
             self.node.destroy_client(client)
 
+    def action_client(self, kind: Any, name: str) -> ActionClient:
+        """Return the client of an action, which lives as long as the session.
+
+        An executor that still runs crashes when a client is destroyed.
+        """
+        if name not in self._action_clients:
+            self._action_clients[name] = ActionClient(self.node, kind, name)
+        return self._action_clients[name]
+
     def send(self, client: Any, goal: Any, on_feedback: Any = None) -> Future:
         """Send a goal to an action server that runs; return the future of the goal's handle."""
         if self._thread is None:
@@ -151,25 +163,22 @@ class Session:
         on_feedback: Callable[[Any], None] = lambda _: None,
     ) -> Any:
         """Send a goal; return its result. Ctrl-C cancels the goal, and the result says so."""
-        client = ActionClient(self.node, kind, action)
+        client = self.action_client(kind, action)
+        self.wait_for(client.server_is_ready, FIND_S, self.node.resolve_service_name(action))
         try:
-            self.wait_for(client.server_is_ready, FIND_S, self.node.resolve_service_name(action))
-            try:
-                with uninterrupted():
-                    sent = self.send(client, goal, lambda message: on_feedback(message.feedback))
-                result = self._accepted(sent).get_result_async()
-                self.wait_for(
-                    lambda: result.done() or not client.server_is_ready(), limit_s, 'the result'
-                )
-                if not result.done():
-                    raise self._error(f'the node of {action} has ended: run `softarm doctor`')
-            except KeyboardInterrupt:
-                handle = self._accepted(sent)
-                handle.cancel_goal_async()
-                result = handle.get_result_async()
-            return self._result(result, 'the end of the cancelled goal').result
-        finally:
-            client.destroy()
+            with uninterrupted():
+                sent = self.send(client, goal, lambda message: on_feedback(message.feedback))
+            result = self._accepted(sent).get_result_async()
+            self.wait_for(
+                lambda: result.done() or not client.server_is_ready(), limit_s, 'the result'
+            )
+            if not result.done():
+                raise self._error(f'the node of {action} has ended: run `softarm doctor`')
+        except KeyboardInterrupt:
+            handle = self._accepted(sent)
+            handle.cancel_goal_async()
+            result = handle.get_result_async()
+        return self._result(result, 'the end of the cancelled goal').result
 
     def _accepted(self, sent: Future) -> Any:
         handle = self._result(sent, 'the goal to be accepted')

@@ -322,6 +322,16 @@ def test_an_interrupt_while_a_message_is_taken_loses_nothing(rig, monkeypatch):
     assert interrupted and result.error_code == MoveTip.Result.CANCELLED
 
 
+def test_a_session_sends_goal_after_goal_by_one_client(rig):
+    """An executor crashes, now and then, that still runs when a client is destroyed."""
+    with ArmClient('soft_arm') as arm:
+        client = arm.action_client(MoveTip, 'move_tip')
+        for _ in range(5):
+            result = arm.move(tip_target((0, 0, 0.2)), NEVER_M, 0.3, lambda *_: None)
+            assert result.error_code == MoveTip.Result.TIMEOUT
+            assert arm.action_client(MoveTip, 'move_tip') is client
+
+
 def test_commands_without_a_rig_say_what_to_start(ros_domain, capsys):
     for main, arguments in ((move.main, ['0', '0', '0.2']), (vent.main, [])):
         assert main([*arguments, '--namespace', 'nobody']) == 2

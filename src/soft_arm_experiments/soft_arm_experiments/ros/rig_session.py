@@ -117,8 +117,8 @@ class RigSession(Session):
             ChamberPressures, 'pressure_command', self._on_command, qos.ANY_COMMAND
         )
         self.devices = DeviceWatch(node, ARM_EMULATION, self._namespace)
-        self._move = ActionClient(node, MoveTip, 'move_tip')
-        self._follow = ActionClient(node, FollowPath, 'follow_path')
+        self._move = self.action_client(MoveTip, 'move_tip')
+        self._follow = self.action_client(FollowPath, 'follow_path')
         self._ticker, self._ticked_s = Ticker(node, PERIOD_S, self._on_tick), 0.0
         if self.plant_seed is not None:
             self._ticker.stand_at(READY_S)

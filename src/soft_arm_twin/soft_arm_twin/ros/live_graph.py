@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 from rcl_interfaces.srv import GetParameters
-from rclpy.action.client import ActionClient
 
 from soft_arm_description.assembly import load_assembly
 from soft_arm_description.errors import DescriptionError
@@ -48,19 +47,8 @@ class LiveGraph(Session):
     ):
         super().__init__('softarm_twin', domain=domain)
         self.known, self._on_system = KnownGraph(self.now_s), on_system
-        self._action_clients: list[ActionClient] = []
         self._asked: set[str] = set()  # topics whose publisher is known or has been asked
         self._takes: dict[str, list[Callable[[Any, float], None]]] = {}
-
-    def __exit__(self, *error: object) -> None:
-        for client in self._action_clients:
-            client.destroy()  # else they keep the node in the graph
-        super().__exit__(*error)
-
-    def action_client(self, kind: Any, name: str) -> ActionClient:
-        """Return a client of an action, which ends with the session."""
-        self._action_clients.append(ActionClient(self.node, kind, name))
-        return self._action_clients[-1]
 
     def listen(self) -> None:
         """Find systems from now on, in a thread."""
