@@ -10,6 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pneumatic_driver.board import Board
+from pneumatic_driver.errors import LinkError, RefusedError
 from pneumatic_driver.hold import Hold, name_words
 from pneumatic_driver.pcu2v import Pcu2v
 from soft_arm_sim.devices import pcu2v
@@ -27,6 +28,23 @@ def wait_for(
         assert time.monotonic() < end_s, f'{what} did not come true within {deadline_s} s'
         tick.wait(0.002)
     return value
+
+
+def answered(request) -> str:
+    """Ask until the answer is not lost to a busy line or machine; why it is a refusal, if it is."""
+    refusals = []
+
+    def asked():
+        try:
+            request()
+        except RefusedError as error:
+            refusals.append(str(error))
+        except LinkError:
+            return False
+        return True
+
+    wait_for(asked)
+    return ''.join(refusals)
 
 
 def carries_heartbeat(request: bytes) -> bool:

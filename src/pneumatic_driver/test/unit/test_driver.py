@@ -20,7 +20,7 @@ from pneumatic_driver.hold import own_name
 from soft_arm_sim.devices.modbus_server import RELEASE_S
 from steady_clock import turns
 
-from ..boards import KeepAlive, wait_for
+from ..boards import KeepAlive, answered, wait_for
 from ..conftest import device_of
 
 pytestmark = pytest.mark.steady_clock
@@ -28,8 +28,8 @@ pytestmark = pytest.mark.steady_clock
 
 def moving(recorder, rig):
     """Arm, and command until the device follows."""
-    recorder.driver.connect()
-    recorder.driver.arm()
+    for act in (recorder.driver.connect, recorder.driver.arm):
+        assert not answered(act)
     return keep_commanding(
         recorder.driver, rig, lambda: rig.plant.follows(rig.targets_pa) and recorder.driver
     )

@@ -10,9 +10,7 @@ import time
 
 import pytest
 
-from pneumatic_driver.errors import LinkError, RefusedError
-
-from ..boards import Host, wait_for
+from ..boards import Host, answered, wait_for
 from ..conftest import RtuBoard
 
 pytestmark = pytest.mark.steady_clock
@@ -169,23 +167,6 @@ FOREIGN = {
     'heartbeat counted up': lambda client: client.write(106, client.read(15) + 1 & 0xFFFF),
     'key of faults': lambda client: client.write(110, 0xA55A),
 }
-
-
-def answered(request) -> str:
-    """Ask until the answer is not lost to a busy line or machine; why it is a refusal, if it is."""
-    refusals = []
-
-    def asked():
-        try:
-            request()
-        except RefusedError as error:
-            refusals.append(str(error))
-        except LinkError:
-            return False
-        return True
-
-    wait_for(asked)
-    return ''.join(refusals)
 
 
 def test_another_client_beside_the_driver_is_found_20_times_of_20(connect, board_rig, make_driver):
