@@ -11,6 +11,7 @@ machine stalls for longer than a watchdog allows is skipped, and says so.
 
 import fcntl
 import os
+import signal
 import tempfile
 from pathlib import Path
 
@@ -25,6 +26,9 @@ hypothesis.settings.register_profile(
 )
 # How long an example takes says nothing about the code on a machine that stalls.
 hypothesis.settings.load_profile('any_machine')
+
+# A shell starts what runs in the background, and all that this starts, with Ctrl-C ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 STALL_S = 0.2  # a request to a device times out
 _METER = pytest.StashKey[StallMeter]()
