@@ -1,11 +1,14 @@
 """Parse the bodies of responses and events: RWS 1.0 JSON, RWS 2.0 HAL JSON and XHTML."""
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import NoReturn
 from xml.etree import ElementTree
 
-from abb_rws_bridge.errors import BadResponse
+from abb_rws_bridge.errors import BadResponse, printable
+
+_CODE = re.compile(r'[-+]?[0-9]{1,12}')
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,7 @@ def _parse_json(text: str) -> Document:
         root = json.loads(
             text, strict=False, parse_float=str, parse_int=str, parse_constant=_no_constant
         )
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise BadResponse(f'response is not whole JSON: {error}') from error
     embedded = _object(root.get('_embedded'))
     status = _object(root.get('status')) or _object(embedded.get('status'))
@@ -90,7 +93,7 @@ def _parse_json(text: str) -> Document:
     ]
     items = tuple(_json_item(state) for state in states if isinstance(state, dict))
     return Document(
-        items, _json_links(root), _integer(status.get('code')), str(status.get('msg', ''))
+        items, _json_links(root), _integer(status.get('code')), _text(status.get('msg'))
     )
 
 
@@ -102,15 +105,19 @@ def _array(value: object) -> list:
     return value if isinstance(value, list) else []
 
 
+def _text(value: object) -> str:
+    return printable(value) if isinstance(value, str) else ''
+
+
 def _json_item(state: dict) -> Item:
     fields = {
-        k: str(v)
+        _text(k): printable(str(v))
         for k, v in state.items()
-        if isinstance(v, (str, int)) and k not in ('_type', '_title')
+        if isinstance(v, (str, bool)) and k not in ('_type', '_title')
     }
     return Item(
-        str(state.get('_type', '')).strip(),
-        str(state.get('_title', '')),
+        _text(state.get('_type')).strip(),
+        _text(state.get('_title')),
         fields,
         _json_links(state),
     )
@@ -119,16 +126,16 @@ def _json_item(state: dict) -> Item:
 def _json_links(value: dict) -> dict[str, str]:
     links = _object(value.get('_links'))
     return {
-        rel: str(link['href'])
+        _text(rel): _text(link.get('href'))
         for rel, link in links.items()
-        if isinstance(link, dict) and 'href' in link
+        if isinstance(link, dict) and isinstance(link.get('href'), str)
     }
 
 
 def _parse_xhtml(text: str) -> Document:
-    try:
-        root = ElementTree.fromstring(text.encode('utf-8'))
-    except ElementTree.ParseError as error:
+    try:  # text, not bytes: the parser then ignores the encoding that the document declares
+        root = ElementTree.fromstring(text)
+    except (ElementTree.ParseError, ValueError) as error:
         raise BadResponse(f'response is not whole XHTML: {error}') from error
     for element in root.iter():
         element.tag = element.tag.rpartition('}')[2]
@@ -156,8 +163,5 @@ def _xhtml_item(li: ElementTree.Element) -> Item:
     )
 
 
-def _integer(text: str | None) -> int | None:
-    try:
-        return None if text is None else int(text)
-    except ValueError:
-        return None
+def _integer(text: object) -> int | None:
+    return int(text) if isinstance(text, str) and _CODE.fullmatch(text) else None

@@ -22,21 +22,24 @@ from abb_rws_bridge.errors import (
     RwsError,
 )
 from abb_rws_bridge.session import Endpoint, Request, Response, Session
-from abb_rws_bridge.values import Aged, Execution, Joints, LogEntry, Signal, System, Task
-
-CONTROL_STATES = (
-    'init',
-    'motoroff',
-    'motoron',
-    'guardstop',
-    'emergencystop',
-    'emergencystopreset',
-    'sysfail',
+from abb_rws_bridge.values import (
+    Aged,
+    Execution,
+    Joints,
+    LogEntry,
+    Signal,
+    System,
+    Task,
+    control_state,
+    operation_mode,
+    running,
 )
+
 _SYMBOL = re.compile(r'^[A-Za-z]\w*(/[A-Za-z]\w*){1,2}(\{\d+(,\d+)*\})?$', re.ASCII)
 _SIGNAL = re.compile(r'^\w[\w.-]*(/\w[\w.-]*){0,2}$', re.ASCII)
 _LOG_KINDS = {'1': 'info', '2': 'warning', '3': 'error'}
 _MAXIMUM_PAGES = 50
+LONGEST_TITLE = 500
 LONGEST_NAME, LONGEST_LITERAL, LARGEST_SIGNAL = 120, 20_000, 1e9
 # RobotWare 8 has one write access instead of masterships, and answers 410 to these
 _WRITE_ACCESS = '/rw/controlstation/writeaccess'
@@ -96,14 +99,14 @@ class Controller:
         )
 
     async def control_state(self) -> Aged[str]:
-        """Return the controller state, one of CONTROL_STATES."""
+        """Return the controller state, one of values.CONTROL_STATES."""
         response = await self._get(self.dialect.control_state_path)
         return Aged(control_state(response.document.first().text('ctrlstate')), response.asked_s)
 
     async def operation_mode(self) -> Aged[str]:
-        """Return the operation mode: AUTO, MANR (reduced speed), MANF (full speed) or a change."""
+        """Return the operation mode, one of values.OPERATION_MODES."""
         response = await self._get('/rw/panel/opmode')
-        return Aged(response.document.first().text('opmode').upper(), response.asked_s)
+        return Aged(operation_mode(response.document.first().text('opmode')), response.asked_s)
 
     async def speed_ratio(self) -> Aged[float]:
         """Return the speed override, 0..1."""
@@ -115,7 +118,7 @@ class Controller:
         response = await self._get('/rw/rapid/execution')
         item = response.document.first()
         return Aged(
-            Execution(running(item.text('ctrlexecstate')), item.fields.get('cycle', '')),
+            Execution(running(item.text('ctrlexecstate')), item.fields.get('cycle', '')[:20]),
             response.asked_s,
         )
 
@@ -300,10 +303,11 @@ class Controller:
         return await self._take(name)
 
     async def settle(self) -> None:
-        """Release the masterships that could not be released when their block ended.
+        """End replaced sessions, and release masterships that were not when their block ended.
 
         The monitor calls this while the link is up.
         """
+        await self.session.end_replaced()
         for path in sorted(self._owed):
             await self._release_once(path)
 
@@ -331,28 +335,6 @@ class Controller:
         return self.dialect.symbol_path(
             _checked(_SYMBOL, symbol, 'RAPID symbol').replace('{', '%7B').replace('}', '%7D')
         )
-
-
-def control_state(text: str) -> str:
-    """Return the controller state in small letters.
-
-    Raises:
-        BadResponse: If the state is not one of CONTROL_STATES.
-    """
-    if text.lower() not in CONTROL_STATES:
-        raise BadResponse(f'controller state {text!r} is none of {CONTROL_STATES}')
-    return text.lower()
-
-
-def running(text: str) -> bool:
-    """Return whether the execution state says that a program runs.
-
-    Raises:
-        BadResponse: If the state is neither running nor stopped.
-    """
-    if text not in ('running', 'stopped'):
-        raise BadResponse(f'execution state {text!r} is neither running nor stopped')
-    return text == 'running'
 
 
 def _checked(pattern: re.Pattern, text: str, what: str) -> str:
@@ -387,8 +369,8 @@ def _log_entry(item: Item) -> LogEntry | None:
         int(sequence),
         _LOG_KINDS.get(item.fields.get('msgtype', ''), 'info'),
         int(code) if abs(code) < 2**31 else 0,
-        stamp,
-        item.fields.get('title', ''),
+        stamp[:40],
+        item.fields.get('title', '')[:LONGEST_TITLE],
     )
 
 

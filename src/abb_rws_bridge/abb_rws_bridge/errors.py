@@ -3,11 +3,16 @@
 Controllers use one code for several errors, so `classify` looks at status, code and message.
 """
 
+import logging
 import re
+
+_log = logging.getLogger(__name__)
+_LONGEST_MESSAGE = 300
+_UNPRINTABLE = re.compile('[\0\ud800-\udfff]')
 
 
 class RwsError(RuntimeError):
-    """Base of every error of this package.
+    """Base of every error of this package; the message is one printable line.
 
     Attributes:
         status: HTTP status, None where no response came.
@@ -15,7 +20,10 @@ class RwsError(RuntimeError):
     """
 
     def __init__(self, message: str, *, status: int | None = None, code: int | None = None):
-        super().__init__(message)
+        line = ' '.join(message.split())
+        if len(line) > _LONGEST_MESSAGE:
+            line = line[: _LONGEST_MESSAGE - 3] + '...'
+        super().__init__(''.join(c if c.isprintable() else '\ufffd' for c in line))
         self.status, self.code = status, code
 
 
@@ -44,6 +52,10 @@ class OutcomeUnknown(RwsError):
 
 class BadResponse(RwsError):
     """A response that breaks the protocol of Robot Web Services (cut short, HTML, wrong fields)."""
+
+
+class InternalError(RwsError):
+    """A defect of this package; what was sent before may have been carried out."""
 
 
 class NotAuthorised(RwsError):
@@ -150,6 +162,20 @@ def classify(status: int, code: int | None, message: str) -> type[RwsError]:
     if status in (404, 410):
         return NotFound
     return Rejected
+
+
+def defect(error: Exception, where: str) -> InternalError:
+    """Log an exception that is no RwsError with its traceback, and return it as one."""
+    _log.error('internal error (%s)', where, exc_info=error)
+    return InternalError(f'internal error ({where}): {error!r}')
+
+
+def printable(text: str) -> str:
+    """Return a text with the characters replaced that ROS messages cannot hold.
+
+    They are NUL and lone surrogates, which come from JSON escapes and from headers.
+    """
+    return _UNPRINTABLE.sub('\ufffd', text)
 
 
 def short(message: str) -> str:

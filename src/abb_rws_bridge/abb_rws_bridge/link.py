@@ -1,19 +1,16 @@
 """Keep a controller connected in a thread, for callers without an event loop."""
 
 import asyncio
-import logging
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Generic, TypeVar
 
 from abb_rws_bridge.controller import Controller
-from abb_rws_bridge.errors import RwsError, Unreachable
-from abb_rws_bridge.monitor import LOST, UP, Knowledge, Monitor
+from abb_rws_bridge.errors import RwsError, Unreachable, defect
+from abb_rws_bridge.monitor import UP, Knowledge, Monitor
 
 Result = TypeVar('Result')
 _CLOSE_TIMEOUT_S = 5.0
-
-_log = logging.getLogger(__name__)
 
 
 class Job(Generic[Result]):
@@ -21,7 +18,7 @@ class Job(Generic[Result]):
 
     Attributes:
         future: Done when the coroutine has ended, also after `cancel`; its `finally` blocks have
-            then run.
+            then run. Its exceptions are RwsErrors and CancelledError.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, work: Coroutine[None, None, Result]):
@@ -31,7 +28,12 @@ class Job(Generic[Result]):
 
     async def _run(self, work: Coroutine[None, None, Result]) -> Result:
         self._task = asyncio.current_task()
-        return await work
+        try:
+            return await work
+        except RwsError:
+            raise
+        except Exception as error:  # must not end the node, which may hold something
+            raise defect(error, 'command') from error
 
     def cancel(self) -> None:
         """Cancel the coroutine, once: a second time would interrupt its `finally` blocks.
@@ -140,20 +142,12 @@ class Link:
         try:
             async with self._make_controller() as controller:
                 self._controller = controller
-                self._monitor = monitor = Monitor(controller, self._tell, self._ping_s)
-                polling = asyncio.create_task(monitor.run())
-                polling.add_done_callback(lambda task: self._on_polling_end(task, monitor.known))
+                self._monitor = Monitor(controller, self._tell, self._ping_s)
+                polling = asyncio.create_task(self._monitor.run())
                 await self._stop.wait()
                 await self._end_jobs(polling)
         except RwsError as error:
             self._failure = error
-            self._tell('link')
-
-    def _on_polling_end(self, polling: asyncio.Task, known: Knowledge) -> None:
-        """Report the link as lost if polling ends with an exception, a defect of the bridge."""
-        if not polling.cancelled() and polling.exception() is not None:
-            _log.error('polling ended', exc_info=polling.exception())
-            known.link, known.error = LOST, f'internal error: {polling.exception()!r}'
             self._tell('link')
 
     async def _end_jobs(self, polling: asyncio.Task) -> None:

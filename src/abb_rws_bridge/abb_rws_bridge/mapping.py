@@ -9,6 +9,7 @@ import numpy as np
 
 from abb_rws_bridge.errors import BadResponse, ConfigurationError
 
+_NUMBER = re.compile(r'\s*[-+]?(\d+\.?\d*|\.\d+)(E[-+]?\d+)?\s*', re.ASCII | re.IGNORECASE)
 UNUSED = 9e9  # RAPID's "not connected"; the controller echoes it as 9E+09
 
 
@@ -18,12 +19,9 @@ def number(text: str) -> float:
     Raises:
         BadResponse: If the text is not a finite number.
     """
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = float(text) if _NUMBER.fullmatch(text) else math.nan
     if not math.isfinite(value):
-        raise BadResponse(f'{text!r} is no finite number')
+        raise BadResponse(f'{text[:60]!r} is not a finite number')
     return value
 
 
@@ -94,8 +92,15 @@ def q_wxyz(rotation_matrix: np.ndarray) -> np.ndarray:
 
 
 def ratio(percent_text: str) -> float:
-    """Return the speed ratio, 0..1, of a controller's percentage."""
-    return number(percent_text) / 100.0
+    """Return the speed ratio, 0..1, of a controller's percentage.
+
+    Raises:
+        BadResponse: If the percentage is not within 0..100.
+    """
+    percentage = number(percent_text)
+    if not 0.0 <= percentage <= 100.0:
+        raise BadResponse(f'speed ratio {percentage:g} % is outside 0..100 %')
+    return percentage / 100.0
 
 
 def percent(speed_ratio: float) -> str:

@@ -1,33 +1,41 @@
 """Keep the state of a controller and of the link to it up to date, by polling and events.
 
 Two of three reads ask for the joint angles, the third for the next status value. Every value has an
-age, which grows while the value is not refreshed.
+age, which grows while the value is not refreshed. A status value is due at most once at a time, so
+that no flood of events delays the others.
 """
 
 import asyncio
-import itertools
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from abb_rws_bridge import mapping
-from abb_rws_bridge.controller import Controller, control_state, running
+from abb_rws_bridge.controller import Controller
 from abb_rws_bridge.errors import (
     BadResponse,
     Busy,
-    ConnectionLost,
     NotAuthorised,
     Rejected,
     RwsError,
-    TimedOut,
-    Unreachable,
+    defect,
 )
 from abb_rws_bridge.subscription import MEDIUM, Event, Subscription
-from abb_rws_bridge.values import Aged, Execution, Joints, LogEntry, Signal, Task
+from abb_rws_bridge.values import (
+    Aged,
+    Execution,
+    Joints,
+    LogEntry,
+    Signal,
+    Task,
+    control_state,
+    operation_mode,
+    running,
+)
 
 CONNECTING, UP, LOST, BUSY, REFUSED = 'connecting', 'up', 'lost', 'busy', 'refused'
-_LINK_ERRORS = (Unreachable, ConnectionLost, TimedOut, Busy, NotAuthorised)
-_LONGEST_DELAY_S = {LOST: 0.5, BUSY: 5.0, REFUSED: 5.0}
+_LONGEST_DELAY_S = {LOST: 0.5, BUSY: 4.0, REFUSED: 4.0}
 _ELOG = '/rw/elog/0'
 
 _log = logging.getLogger(__name__)
@@ -111,42 +119,44 @@ class Monitor:
         try:
             while True:
                 try:
-                    await self._poll(events)
-                except _LINK_ERRORS as error:
-                    link = (
-                        BUSY
-                        if isinstance(error, Busy)
-                        else REFUSED
-                        if isinstance(error, NotAuthorised)
-                        else LOST
-                    )
-                    delay_s = (
-                        0.1 if self.known.link == UP else min(2 * delay_s, _LONGEST_DELAY_S[link])
-                    )
-                    self._set_link(link, str(error))
-                    await asyncio.sleep(delay_s)
+                    await self._poll()
+                except Exception as error:
+                    link, reason = self._explain(error)
+                delay_s = 0.1 if self.known.link == UP else min(2 * delay_s, _LONGEST_DELAY_S[link])
+                self._set_link(link, reason)
+                await asyncio.sleep(delay_s)
         finally:
             events.cancel()
             await asyncio.gather(events, return_exceptions=True)
+
+    def _explain(self, error: Exception) -> tuple[str, str]:
+        """Return state and error of the link after an exception, which never ends the polling."""
+        if not isinstance(error, RwsError):
+            error = defect(error, 'polling')
+        link = (
+            BUSY
+            if isinstance(error, Busy)
+            else REFUSED
+            if isinstance(error, NotAuthorised)
+            else LOST
+        )
+        return link, str(error)
 
     async def _events(self) -> None:
         await self.wait_for(lambda known: known.link == UP, None)
         await self.subscription.run()
 
-    async def _poll(self, events: asyncio.Task) -> None:
+    async def _poll(self) -> NoReturn:
         """Read everything once, then in turn, until a read fails with an error of the link."""
         await self._refresh('joints', self._controller.joints)
         for name, read in (self._reads | self._slow_reads).items():
             await self._refresh(name, read)
-        for step in itertools.count():
-            if step % 3 != 2:
+        while True:
+            for _ in range(2):
                 await self._refresh('joints', self._controller.joints)
-                continue
             if not self._due:
-                self._due = [*self._reads, *(self._slow_reads if self._rounds % 10 == 0 else ())]
+                self._want(*self._reads, *(self._slow_reads if self._rounds % 10 == 0 else ()))
                 self._rounds += 1
-            if events.done():
-                events.result()  # it ends only with an exception, raised here
             await self._settle()
             name = self._due.pop(0)
             await self._refresh(name, (self._reads | self._slow_reads)[name])
@@ -155,7 +165,7 @@ class Monitor:
         try:
             await self._controller.settle()
         except RwsError as error:  # the next reads show whether the link is up
-            _log.warning('mastership not given back: %s', error)
+            _log.warning('mastership or session not given back: %s', error)
 
     async def _refresh(self, name: str, read: Callable[[], Awaitable[Aged]]) -> None:
         before = getattr(self.known, name)
@@ -197,16 +207,20 @@ class Monitor:
         self._changed.set()
         self._on_change(name)
 
+    def _want(self, *names: str) -> None:
+        """Let values be read after those that are due already."""
+        self._due += [name for name in names if name not in self._due]
+
     def _resync(self) -> None:
-        self._due = [*self._reads, *self._slow_reads]
+        self._want(*self._reads, *self._slow_reads)
 
     def _take_event(self, event: Event) -> None:
         if event.resource.startswith(_ELOG):
-            self._due.insert(0, 'event_log')
+            self._want(*self._reads, 'event_log')  # the log only after the states
             return
         for name, kind, convert in (
             ('control_state', 'ctrlstate', control_state),
-            ('operation_mode', 'opmode', str.upper),
+            ('operation_mode', 'opmode', operation_mode),
             ('speed_ratio', 'speedratio', mapping.ratio),
             ('execution', 'ctrlexecstate', self._execution),
         ):

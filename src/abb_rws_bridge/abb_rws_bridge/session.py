@@ -7,20 +7,22 @@ write, because the controller may have carried it out.
 
 import asyncio
 import base64
+import ipaddress
 import logging
 import ssl
 import time
 from dataclasses import dataclass, field
-from http.cookies import SimpleCookie
 from urllib.parse import urlencode
 
 import aiohttp
 from yarl import URL
 
 from abb_rws_bridge import body
+from abb_rws_bridge.cookies import SESSION_COOKIE, SessionCookies
 from abb_rws_bridge.credentials import Credentials
 from abb_rws_bridge.digest import Digest
 from abb_rws_bridge.errors import (
+    BadResponse,
     Busy,
     ConfigurationError,
     ConnectionLost,
@@ -30,12 +32,13 @@ from abb_rws_bridge.errors import (
     TimedOut,
     Unreachable,
     classify,
+    printable,
     short,
 )
 from abb_rws_bridge.pacing import Pacer
 
-SESSION_COOKIE = '-http-session-'
 MAXIMUM_BODY_BYTES = 8 * 1024 * 1024
+_SUCCESS = (200, 201, 202, 204)
 
 _log = logging.getLogger(__name__)
 
@@ -64,6 +67,14 @@ class Endpoint:
     def url(self) -> URL:
         """URL of scheme, host and port."""
         return URL.build(scheme='https' if self.tls else 'http', host=self.host, port=self.port)
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether requests stay on this machine."""
+        try:
+            return self.host == 'localhost' or ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
 
     def ssl(self) -> ssl.SSLContext | bool:
         """Return the `ssl` argument for aiohttp.
@@ -106,9 +117,9 @@ class Response:
 class Session:
     """Send requests over one session; use it as an async context, which logs out at the end.
 
-    Attributes:
-        generation: Count of the sessions that the controller has given so far; it increases when a
-            session was lost and another one given.
+    Raises:
+        ConfigurationError: If `ca_file` cannot be used, or the password would cross the network
+            in clear text.
     """
 
     def __init__(
@@ -120,23 +131,38 @@ class Session:
         headers: dict[str, str],
         form_type: str,
     ):
+        if basic and not endpoint.tls and not endpoint.is_loopback:
+            raise ConfigurationError(
+                f'generation 2 without TLS would send the password to {endpoint.host} in clear '
+                'text: set tls:=true and the HTTPS port, and ca_file for a self-signed certificate'
+            )
         self.endpoint = endpoint
-        self.generation = 0
+        self._ssl = endpoint.ssl()
         self._credentials, self._basic = credentials, basic
         self._digest = Digest(credentials)
         self._pacer = Pacer(endpoint.interval_s)
         self._headers, self._form_type = headers, form_type
         self._login = asyncio.Lock()
-        self._cookie: str | None = None
+        self._cookies = SessionCookies()
         self._http: aiohttp.ClientSession | None = None
 
+    @property
+    def generation(self) -> int:
+        """Count of the sessions that the controller has given so far.
+
+        It increases when a session was lost and another one given.
+        """
+        return self._cookies.generation
+
     async def __aenter__(self) -> 'Session':
-        connector = aiohttp.TCPConnector(limit=4, ssl=self.endpoint.ssl(), keepalive_timeout=20.0)
-        # unsafe: the default jar drops the cookies of hosts that are IP addresses, which costs one
-        # session per request
-        jar = aiohttp.CookieJar(unsafe=True, quote_cookie=False)
+        connector = aiohttp.TCPConnector(limit=4, ssl=self._ssl, keepalive_timeout=20.0)
+        tracing = aiohttp.TraceConfig()
+        tracing.on_request_redirect.append(_refuse_redirect)
         self._http = aiohttp.ClientSession(
-            connector=connector, cookie_jar=jar, auto_decompress=True
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            trace_configs=[tracing],
         )
         return self
 
@@ -148,20 +174,43 @@ class Session:
         if self._http is None:
             return
         try:
-            await self.logout()
+            for end in (self.logout, self.end_replaced):
+                try:
+                    await end()
+                except RwsError as error:
+                    # The controller frees the session by itself after some minutes.
+                    _log.info('no logout: %s', error)
         finally:
             await self._http.close()
             self._http = None
 
     async def logout(self) -> None:
-        """End the session, its masterships and subscriptions; the next request opens another."""
-        try:
-            if self._cookie is not None:
-                await self.request(Request('GET', '/logout', urgent=True))
-        except RwsError as error:
-            # The controller frees the session by itself after some minutes.
-            _log.info('no logout: %s', error)
-        self._cookie = None
+        """End the session, its masterships and subscriptions; the next request opens another.
+
+        Raises:
+            RwsError: If the controller did not confirm it; the session is kept then.
+        """
+        if self._cookies.has_session:
+            await self.request(Request('GET', '/logout', urgent=True))
+
+    async def end_replaced(self) -> None:
+        """End the sessions in whose place the controller gave another one.
+
+        Most are lost already, but two requests at once may each have been given one.
+
+        Raises:
+            RwsError: If a session may still be there; the next call tries again.
+        """
+        request = Request('GET', '/logout')
+        for cookie in self._cookies.replaced[:]:
+            # without credentials, so that it cannot open a session
+            headers = self._headers | {'Cookie': f'{SESSION_COOKIE}={cookie}'}
+            async with self._pacer.lane(False):
+                await self._pacer.start(False)
+                status, _, content = await self._send(request, self.endpoint.timeout_s, headers)
+            if status != 204 and (status == 429 or not 400 <= status < 500):
+                raise _refusal(request, status, content)
+            self._cookies.replaced = [c for c in self._cookies.replaced if c != cookie]
 
     async def request(self, request: Request) -> Response:
         """Send a request and return the whole response.
@@ -170,7 +219,7 @@ class Session:
             RwsError: The subclass says whether the controller may have carried out the request.
         """
         async with self._pacer.lane(request.urgent):
-            if self._cookie is None:  # two first requests at once would open two sessions
+            if not self._cookies.has_session:  # two first requests at once would open two sessions
                 async with self._login:
                     return await self._attempt(request)
             return await self._attempt(request)
@@ -179,6 +228,8 @@ class Session:
         self, url: URL, protocol: str, ping_s: float | None
     ) -> aiohttp.ClientWebSocketResponse:
         """Open a WebSocket with the cookies of this session.
+
+        It carries no credentials, so that it cannot open a session where this one was lost.
 
         Raises:
             RwsError: If the WebSocket could not be opened.
@@ -192,7 +243,7 @@ class Session:
                     protocols=(protocol,),
                     heartbeat=ping_s,
                     autoclose=True,
-                    headers=self._authorization('GET', url),
+                    headers=self._cookies.header,
                     max_msg_size=MAXIMUM_BODY_BYTES,
                 )
         except TimeoutError as error:
@@ -204,6 +255,8 @@ class Session:
             ) from error
         except (aiohttp.ClientError, OSError) as error:
             raise Unreachable(f'WebSocket {url}: {error}') from error
+        except ValueError as error:
+            raise BadResponse(f'WebSocket {url}: {error}') from error
 
     def _open_http(self) -> aiohttp.ClientSession:
         if self._http is None:
@@ -225,28 +278,39 @@ class Session:
             await self._pacer.start(request.urgent)
             asked_s = time.monotonic()
             limit_s = self.endpoint.timeout_s if end_s is None else end_s - asked_s
-            status, headers, content = await self._send(request, limit_s)
+            target = self._url(request).raw_path_qs
+            sent = self._headers | self._cookies.header | self._authorization(request, target)
+            status, headers, content = await self._send(request, limit_s, sent)
             if status != 401:
                 break
-            self._cookie = None
             if challenged or self._basic:
                 raise NotAuthorised(
                     f'{self.endpoint.host} refuses user {self._credentials.user!r}: check the '
                     'credentials',
                     status=401,
                 )
-            self._digest.challenge(headers.get('WWW-Authenticate', ''))
-        if status >= 400:
+            self._digest.challenge(headers.get('www-authenticate', ''))
+        if status not in _SUCCESS:
+            raise _refusal(request, status, content)
+        try:
+            document = body.parse(content)
+        except BadResponse as error:
+            raise _unanswered(request, BadResponse, str(error)) from error
+        if document.code is not None and document.code < 0:
             raise _refusal(request, status, content)
         if request.path == '/logout':
-            self._cookie = None
-            content = b''
-        return Response(body.parse(content), headers, asked_s, self.generation)
+            self._cookies.ended()
+        return Response(document, headers, asked_s, self.generation)
 
-    async def _send(self, request: Request, limit_s: float) -> tuple[int, dict[str, str], bytes]:
-        http = self._open_http()
-        url = self.endpoint.url.join(URL(request.path, encoded=True)).with_query(request.query)
-        headers = self._headers | self._authorization(request.method, url)
+    def _url(self, request: Request) -> URL:
+        return self.endpoint.url.join(URL(request.path, encoded=True)).with_query(request.query)
+
+    async def _send(
+        self, request: Request, limit_s: float, headers: dict[str, str]
+    ) -> tuple[int, dict[str, str], bytes]:
+        """Return status, headers by their name in small letters, and body of the answer."""
+        http, url = self._open_http(), self._url(request)
+        headers = headers | {'Accept-Encoding': 'identity'}
         data = None
         if request.method != 'GET':  # also for an empty form
             headers['Content-Type'] = self._form_type
@@ -257,8 +321,10 @@ class Session:
                 async with http.request(
                     request.method, url, headers=headers, data=data, allow_redirects=False
                 ) as response:
-                    self._note_session(response.cookies)  # valid even if the body never comes
-                    return response.status, dict(response.headers), await _read(response)
+                    if request.path != '/logout':  # valid even if the body never comes
+                        self._cookies.take(response.headers.getall('Set-Cookie', []))
+                    answered = {k.lower(): printable(v) for k, v in response.headers.items()}
+                    return response.status, answered, await _read(response)
         except TimeoutError as error:
             raise _unanswered(
                 request, TimedOut, f'{where}: no whole answer within {limit_s:.2f} s'
@@ -274,18 +340,19 @@ class Session:
                 ConnectionLost,
                 f'{where}: connection lost ({error or type(error).__name__})',
             ) from error
+        except ValueError as error:  # from aiohttp, about parts of the answer
+            raise _unanswered(request, BadResponse, f'{where}: {error}') from error
 
-    def _authorization(self, method: str, url: URL) -> dict[str, str]:
+    def _authorization(self, request: Request, target: str) -> dict[str, str]:
         if self._basic:
             pair = f'{self._credentials.user}:{self._credentials.password}'.encode()
             return {'Authorization': 'Basic ' + base64.b64encode(pair).decode()}
-        value = self._digest.authorization(method, url.raw_path_qs)
+        value = self._digest.authorization(request.method, target)
         return {} if value is None else {'Authorization': value}
 
-    def _note_session(self, cookies: SimpleCookie) -> None:
-        if SESSION_COOKIE in cookies and cookies[SESSION_COOKIE].value != self._cookie:
-            self._cookie = cookies[SESSION_COOKIE].value
-            self.generation += 1
+
+async def _refuse_redirect(*_arguments: object) -> None:
+    raise BadResponse('the WebSocket was redirected: check host and port')
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
@@ -293,9 +360,7 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     async for chunk in response.content.iter_chunked(1 << 16):
         content += chunk
         if len(content) > MAXIMUM_BODY_BYTES:
-            raise aiohttp.ClientPayloadError(
-                f'body is over the limit of {MAXIMUM_BODY_BYTES} bytes'
-            )
+            raise ValueError(f'body is over the limit of {MAXIMUM_BODY_BYTES} bytes')
     return bytes(content)
 
 
@@ -310,6 +375,11 @@ def _refusal(request: Request, status: int, content: bytes) -> RwsError:
     if status in (429, 503):
         return Busy(
             f'{where}: the controller has no free session or too many requests ({status}): wait',
+            status=status,
+        )
+    if status < 400 and status not in _SUCCESS:
+        return BadResponse(
+            f'{where}: answered with HTTP {status}, not by Robot Web Services: check host and port',
             status=status,
         )
     try:

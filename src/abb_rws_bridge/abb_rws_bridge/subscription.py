@@ -5,16 +5,24 @@ Events only make news arrive sooner: the owner also polls, and reads everything 
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import aiohttp
-from yarl import URL
 
 from abb_rws_bridge import body
 from abb_rws_bridge.dialect import Dialect
-from abb_rws_bridge.errors import BadResponse, ConnectionLost, LimitReached, Rejected, RwsError
+from abb_rws_bridge.errors import (
+    BadResponse,
+    ConnectionLost,
+    LimitReached,
+    OutcomeUnknown,
+    Rejected,
+    RwsError,
+    defect,
+)
 from abb_rws_bridge.session import Request, Session
 
 LOW, MEDIUM, HIGH = 0, 1, 2
@@ -22,6 +30,7 @@ LOW, MEDIUM, HIGH = 0, 1, 2
 
 HIGH is for I/O signals and persistent variables only.
 """
+_POLL_ADDRESS = re.compile(r'(?:[a-z]+://[^/]*)?/poll/([\w-]{1,64})', re.ASCII)
 
 _log = logging.getLogger(__name__)
 
@@ -38,6 +47,9 @@ class Event:
 
 class Subscription:
     """Keep one group of resources subscribed until `run` is cancelled.
+
+    Another group is registered only when the last one is known to be gone. A group whose number
+    never arrived goes with the session, which is logged out.
 
     Args:
         resources: Priority by resource; each event repeats the resource literally.
@@ -63,8 +75,9 @@ class Subscription:
         self._on_event, self._on_gap = on_event, on_gap
         self._ping_s = ping_s if dialect.pings else None
         self._delays_s = first_delay_s, longest_delay_s
-        self._poll_path: str | None = None
+        self._group: str | None = None
         self._generation = 0
+        self._renew = self._unnamed_group = self._saw_bad_event = False
         self._socket: aiohttp.ClientWebSocketResponse | None = None
 
     async def run(self) -> None:
@@ -72,32 +85,44 @@ class Subscription:
         delay_s = self._delays_s[0]
         try:
             while True:
+                opened_s = time.monotonic()
                 try:
-                    socket = await self._open()
-                    delay_s = self._delays_s[0]
-                    await self._listen(socket)
+                    await self._listen(await self._open())
                 except RwsError as error:
                     _log.info('subscription: %s', error)
+                except Exception as error:  # events only save time: polling goes on
+                    defect(error, 'events')
                 finally:
                     await self._close_socket()
+                if time.monotonic() - opened_s > self._delays_s[1]:
+                    delay_s = self._delays_s[0]
                 await asyncio.sleep(delay_s)
                 delay_s = min(2 * delay_s, self._delays_s[1])
         finally:
-            await self._unregister()
+            try:
+                await self._unregister()
+            except RwsError as error:
+                _log.info('subscription not deleted: %s', error)  # it ends with the session
 
     async def suspect(self) -> None:
-        """Drop the socket after a change that came without an event; `run` then opens another."""
+        """Drop the group after a change that came without an event; `run` registers another."""
         _log.warning('a change came without its event: subscribing again')
-        self._poll_path = None
+        self._renew = True
         await self._close_socket()
 
     async def _open(self) -> aiohttp.ClientWebSocketResponse:
-        if self._poll_path is not None and self._generation == self._session.generation:
-            try:  # IRC5 keeps the group when only the socket broke
-                return await self._connect(self._poll_path)
-            except (Rejected, ConnectionLost):
-                await self._unregister()
-        self._poll_path = None
+        if self._group is not None and self._generation == self._session.generation:
+            if not self._renew:
+                try:  # IRC5 keeps the group when only the socket broke
+                    return await self._connect(self._group)
+                except Rejected:
+                    _log.info('subscription %s is lost', self._group)
+            await self._unregister()
+        self._group, self._renew = None, False
+        await self._session.end_replaced()
+        if self._unnamed_group:
+            await self._session.logout()
+            self._unnamed_group = False
         return await self._connect(await self._register())
 
     async def _register(self) -> str:
@@ -110,23 +135,23 @@ class Subscription:
             ]
         try:
             response = await self._session.request(Request('POST', '/subscription', form=form))
-        except (
-            LimitReached
-        ):  # groups of ours whose deletion never arrived; they fall with the session
-            await self._session.logout()
+        except (LimitReached, OutcomeUnknown):
+            self._unnamed_group = True
             raise
-        location = response.headers.get('Location') or response.document.links.get('self', '')
-        path = URL(location).path
-        if '/poll/' not in path:
-            raise BadResponse(f'subscription answered without its poll address: {location!r}')
-        self._poll_path, self._generation = path, response.generation
+        links = response.headers.get('location', ''), response.document.links.get('self', '')
+        found = next((m for m in map(_POLL_ADDRESS.fullmatch, links) if m), None)
+        if found is None:
+            self._unnamed_group = True
+            raise BadResponse(f'subscription answered without its poll address: {links[0]!r}')
+        self._group, self._generation = found[1], response.generation
         self.registrations += 1
-        return path
+        return self._group
 
-    async def _connect(self, path: str) -> aiohttp.ClientWebSocketResponse:
+    async def _connect(self, group: str) -> aiohttp.ClientWebSocketResponse:
         # the response holds the controller's own address, which is wrong behind a router
         endpoint = self._session.endpoint
-        url = endpoint.url.with_scheme('wss' if endpoint.tls else 'ws').with_path(path)
+        scheme = 'wss' if endpoint.tls else 'ws'
+        url = endpoint.url.with_scheme(scheme).with_path(f'/poll/{group}')
         socket = self._socket = await self._session.websocket(
             url, self._dialect.websocket_protocol, self._ping_s
         )
@@ -139,6 +164,7 @@ class Subscription:
             message = await socket.receive()
             if message.type == aiohttp.WSMsgType.TEXT:
                 self._dispatch(message.data)
+                await asyncio.sleep(0)  # messages that wait must not delay the other tasks
             elif message.type != aiohttp.WSMsgType.BINARY:
                 raise ConnectionLost(
                     f'WebSocket closed ({socket.close_code}, {message.extra or message.data})'
@@ -149,9 +175,12 @@ class Subscription:
         try:
             events = events_of(text, arrived_s)
         except BadResponse as error:
-            _log.warning('event dropped: %s', error)
+            if not self._saw_bad_event:  # of a series only the first
+                _log.warning('event dropped: %s', error)
+            self._saw_bad_event = True
             self._on_gap()
             return
+        self._saw_bad_event = False
         for event in events:
             self._on_event(event)
 
@@ -166,15 +195,18 @@ class Subscription:
                 _log.debug('WebSocket close was not answered')
 
     async def _unregister(self) -> None:
-        path, self._poll_path = self._poll_path, None
-        if path is None or self._generation != self._session.generation:
+        """Delete the group.
+
+        Raises:
+            RwsError: If the group may still be there.
+        """
+        if self._group is None or self._generation != self._session.generation:
             return
         try:
-            await self._session.request(
-                Request('DELETE', '/subscription/' + path.rpartition('/')[2])
-            )
-        except RwsError as error:
-            _log.info('subscription not deleted: %s', error)  # it ends with the session
+            await self._session.request(Request('DELETE', f'/subscription/{self._group}'))
+        except Rejected as error:
+            _log.info('subscription %s is gone already: %s', self._group, error)
+        self._group = None
 
 
 def events_of(text: str, arrived_s: float) -> list[Event]:

@@ -6,6 +6,18 @@ from typing import Generic, TypeVar
 
 import numpy as np
 
+from abb_rws_bridge.errors import BadResponse
+
+OPERATION_MODES = ('INIT', 'AUTO_CH', 'MANF_CH', 'MANR', 'MANF', 'AUTO', 'UNDEF')
+CONTROL_STATES = (
+    'init',
+    'motoroff',
+    'motoron',
+    'guardstop',
+    'emergencystop',
+    'emergencystopreset',
+    'sysfail',
+)
 T = TypeVar('T')
 
 
@@ -84,3 +96,36 @@ class System:
     name: str
     version: str
     identifier: str
+
+
+def control_state(text: str) -> str:
+    """Return the controller state in small letters.
+
+    Raises:
+        BadResponse: If the state is not one of CONTROL_STATES.
+    """
+    if text.lower() not in CONTROL_STATES:
+        raise BadResponse(f'controller state {text[:40]!r} is none of {CONTROL_STATES}')
+    return text.lower()
+
+
+def operation_mode(text: str) -> str:
+    """Return the operation mode in capitals: AUTO, MANR (reduced speed), MANF (full speed), ...
+
+    Raises:
+        BadResponse: If the mode is not one of OPERATION_MODES.
+    """
+    if text.upper() not in OPERATION_MODES:
+        raise BadResponse(f'operation mode {text[:40]!r} is none of {OPERATION_MODES}')
+    return text.upper()
+
+
+def running(text: str) -> bool:
+    """Return whether the execution state says that a program runs.
+
+    Raises:
+        BadResponse: If the state is neither running nor stopped.
+    """
+    if text not in ('running', 'stopped'):
+        raise BadResponse(f'execution state {text[:40]!r} is neither running nor stopped')
+    return text == 'running'
