@@ -1,11 +1,15 @@
 """Modbus client of a link, as pymodbus makes it; another transport brings a client of its own."""
 
+import logging
 from collections.abc import Callable
 from typing import Any, Protocol
 
 from pymodbus.client import AsyncModbusSerialClient, AsyncModbusTcpClient
 
 from pneumatic_driver.register_map import Link
+
+# Its errors reach the core as exceptions, and are reported once.
+logging.getLogger('pymodbus').setLevel(logging.CRITICAL)
 
 Trace = Callable[[bool, bytes], bytes]  # whether it is sent, and the frame; returns the frame
 

@@ -27,6 +27,7 @@ from abb_rws_bridge.rws1 import RWS1
 from abb_rws_bridge.rws2 import RWS2
 from abb_rws_bridge.session import Endpoint
 from soft_arm_node_kit import diagnostics, runner
+from soft_arm_node_kit.log_bridge import LogBridge
 from soft_arm_node_kit.node import LifecycleNode
 from soft_arm_node_kit.parameters import declare
 
@@ -57,7 +58,8 @@ class AbbRwsBridgeNode(LifecycleNode):
             p.ca_file or None,
             p.verify_tls,
         )
-        self._endpoint.ssl()  # a ca_file that cannot be used refuses to start
+        self._make_controller()  # refuses settings that cannot be used
+        self._log_bridge = LogBridge('abb_rws_bridge', self.get_logger())
         self._phase, self._news = 'unconfigured', set()
         self._wake = self.create_guard_condition(self._on_news)
         self._link = Link(self._make_controller, self._on_change, p.ping_s)
@@ -101,6 +103,7 @@ class AbbRwsBridgeNode(LifecycleNode):
     def destroy_node(self) -> None:
         """Stop a move and log out: also after SIGTERM, SIGINT and exceptions."""
         self._link.close()
+        self._log_bridge.close()
         self._move.destroy()
         super().destroy_node()
 

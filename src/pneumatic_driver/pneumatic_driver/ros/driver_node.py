@@ -36,12 +36,12 @@ from pneumatic_driver.errors import CommandError, LinkError, PneumaticDriverErro
 from pneumatic_driver.ros.conversions import driver_status, pressures_message
 from pneumatic_driver.ros.driver_lifecycle import DriverLifecycleNode
 from pneumatic_driver.ros.driver_parameters import DriverParameters
-from pneumatic_driver.ros.log_bridge import LogBridge
 from pneumatic_driver.valve_board_map import map_for
 from soft_arm_description.robot import load_robot
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_node_kit import diagnostics, qos, runner
 from soft_arm_node_kit.graph import on_this_machine
+from soft_arm_node_kit.log_bridge import LogBridge
 from soft_arm_node_kit.parameters import ParameterError, declare
 from soft_arm_node_kit.ticker import Ticker
 

@@ -1,6 +1,6 @@
-"""What the driver's core logs, on ROS' own logging: the console as the node's line, and /rosout.
+"""Forward the log of a package's core to ROS: the console and /rosout.
 
-The last frames go to a file alone.
+Records of level DEBUG, such as the last frames of a bus, go to a file only.
 """
 
 import logging
@@ -11,10 +11,14 @@ from rclpy.logging import get_logging_directory
 
 
 class LogBridge(logging.Handler):
-    """Sends the records of a Python logger to a node's logger while it is open; any thread may log.
+    """Send the records of a Python logger to a node's logger until `close`; any thread may log.
 
-    Records of level DEBUG, too long for a console, go only to `<name>_<pid>.log` in ROS' folder for
+    Records of level DEBUG, too long for a console, go to `<name>_<pid>.log` in ROS' folder for
     logs.
+
+    Args:
+        name: Name of the Python logger, which is the package's.
+        logger: Logger of the node.
     """
 
     def __init__(self, name: str, logger: RcutilsLogger):
@@ -28,12 +32,10 @@ class LogBridge(logging.Handler):
         self._source.addHandler(self)
         self._source.addHandler(self._details)
         self._source.setLevel(logging.DEBUG)
-        # Its errors reach the core as exceptions, and are reported once.
-        logging.getLogger('pymodbus').setLevel(logging.CRITICAL)
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Log one record."""
-        text = self.format(record)
+        """Log one record; characters that ROS cannot hold are replaced."""
+        text = self.format(record).encode('utf-8', 'replace').decode('utf-8')
         if record.levelno >= logging.ERROR:
             self._logger.error(text)
         elif record.levelno >= logging.WARNING:
@@ -42,7 +44,7 @@ class LogBridge(logging.Handler):
             self._logger.info(text)
 
     def close(self) -> None:
-        """Leave the logger."""
+        """Detach from the logger."""
         self._source.removeHandler(self)
         self._source.removeHandler(self._details)
         self._details.close()
