@@ -9,6 +9,7 @@ from std_msgs.msg import String
 from tf2_ros import TransformBroadcaster
 
 from abb_rws_bridge import irb120
+from abb_rws_bridge.event_log import NewEntries
 from abb_rws_bridge.monitor import Knowledge
 from abb_rws_bridge.ros import conversions
 from abb_rws_bridge.ros.bridge_parameters import BridgeParameters
@@ -30,7 +31,7 @@ class BridgePublishers:
         self._transforms = TransformBroadcaster(node)
         self._description = node.create_publisher(String, 'robot_description', qos.LATCHED)
         self._description.publish(String(data=irb120.urdf(parameters.frame_prefix)))
-        self._asked_s, self._sequence = 0.0, None
+        self._asked_s, self._new_entries = 0.0, NewEntries()
 
     def publish(self, known: Knowledge, names: set[str]) -> None:
         """Publish the values with these names."""
@@ -61,13 +62,15 @@ class BridgePublishers:
         self.joint_rate.tick()
 
     def _publish_log(self, log: Aged) -> None:
-        """Publish the entries that are new since the last call; a cleared log begins again."""
-        last = log.value[-1].sequence if log.value else 0
-        if self._sequence is not None:
-            for entry in log.value:
-                if entry.sequence > self._sequence:
-                    self._log.publish(conversions.controller_event(entry, self._stamp(log)))
-        self._sequence = last
+        """Publish the entries that are new since the last call, and warn about those left out."""
+        entries, left_out = self._new_entries.take(log.value)
+        for entry in entries:
+            self._log.publish(conversions.controller_event(entry, self._stamp(log)))
+        if left_out:
+            self._node.get_logger().warning(
+                f"{left_out} of {left_out + len(entries)} new entries of the controller's log were "
+                'not published: see the log on the controller'
+            )
 
     def _stamp(self, value: Aged):
         return (
