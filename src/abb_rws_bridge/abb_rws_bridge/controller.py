@@ -21,7 +21,8 @@ from abb_rws_bridge.errors import (
     OutcomeUnknown,
     RwsError,
 )
-from abb_rws_bridge.session import Endpoint, Request, Response, Session
+from abb_rws_bridge.request import Request, Response
+from abb_rws_bridge.session import Endpoint, Session
 from abb_rws_bridge.values import (
     Aged,
     Execution,

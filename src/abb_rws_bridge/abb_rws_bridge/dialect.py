@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from abb_rws_bridge.session import Request
+from abb_rws_bridge.request import Request
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,11 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from abb_rws_bridge.controller import Controller
 from abb_rws_bridge.errors import AccessDenied, OutcomeUnknown, RwsError
-from abb_rws_bridge.session import Request
+from abb_rws_bridge.request import Request
 
 POLL_S = 1.0
 """Poll period [s]; the controller revokes the privilege of a session that does not poll."""
@@ -35,9 +36,8 @@ async def remote_privilege(
         AccessDenied: If the operator refused, or did not answer in time.
     """
     try:
-        await controller.session.request(
-            controller.dialect.post(_PATH, form={'privilege': 'modify'})
-        )
+        question = controller.dialect.post(_PATH, form={'privilege': 'modify'})
+        await controller.session.request(replace(question, success=(202,)))
         await _granted(controller, timeout_s, poll_s)
     except (AccessDenied, OutcomeUnknown, asyncio.CancelledError):
         await asyncio.shield(_cancel(controller))  # the question must not stay on the pendant

@@ -11,7 +11,7 @@ import ipaddress
 import logging
 import ssl
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import urlencode
 
 import aiohttp
@@ -23,22 +23,19 @@ from abb_rws_bridge.credentials import Credentials
 from abb_rws_bridge.digest import Digest
 from abb_rws_bridge.errors import (
     BadResponse,
-    Busy,
     ConfigurationError,
     ConnectionLost,
     NotAuthorised,
-    OutcomeUnknown,
     RwsError,
     TimedOut,
     Unreachable,
     classify,
     printable,
-    short,
 )
 from abb_rws_bridge.pacing import Pacer
+from abb_rws_bridge.request import Request, Response, refusal, unanswered
 
 MAXIMUM_BODY_BYTES = 8 * 1024 * 1024
-_SUCCESS = (200, 201, 202, 204)
 
 _log = logging.getLogger(__name__)
 
@@ -91,27 +88,6 @@ class Endpoint:
             return ssl.create_default_context(cafile=self.ca_file)
         except (OSError, ssl.SSLError) as error:
             raise ConfigurationError(f'ca_file {self.ca_file}: {error}') from error
-
-
-@dataclass(frozen=True)
-class Request:
-    """A request: path from the root, query, form. `urgent` ones stop the robot and do not queue."""
-
-    method: str
-    path: str
-    query: dict[str, str] = field(default_factory=dict)
-    form: dict[str, str] | list[tuple[str, str]] | None = None
-    urgent: bool = False
-
-
-@dataclass(frozen=True)
-class Response:
-    """A response, the start of its request (monotonic clock [s]) and the number of its session."""
-
-    document: body.Document
-    headers: dict[str, str]
-    asked_s: float
-    generation: int
 
 
 class Session:
@@ -191,7 +167,7 @@ class Session:
             RwsError: If the controller did not confirm it; the session is kept then.
         """
         if self._cookies.has_session:
-            await self.request(Request('GET', '/logout', urgent=True))
+            await self.request(Request('GET', '/logout', urgent=True, success=(204,)))
 
     async def end_replaced(self) -> None:
         """End the sessions in whose place the controller gave another one.
@@ -201,15 +177,15 @@ class Session:
         Raises:
             RwsError: If a session may still be there; the next call tries again.
         """
-        request = Request('GET', '/logout')
+        request = Request('GET', '/logout', success=(204,))
         for cookie in self._cookies.replaced[:]:
             # without credentials, so that it cannot open a session
             headers = self._headers | {'Cookie': f'{SESSION_COOKIE}={cookie}'}
             async with self._pacer.lane(False):
                 await self._pacer.start(False)
                 status, _, content = await self._send(request, self.endpoint.timeout_s, headers)
-            if status != 204 and (status == 429 or not 400 <= status < 500):
-                raise _refusal(request, status, content)
+            if status not in request.success and (status == 429 or not 400 <= status < 500):
+                raise refusal(request, status, content)
             self._cookies.replaced = [c for c in self._cookies.replaced if c != cookie]
 
     async def request(self, request: Request) -> Response:
@@ -290,14 +266,14 @@ class Session:
                     status=401,
                 )
             self._digest.challenge(headers.get('www-authenticate', ''))
-        if status not in _SUCCESS:
-            raise _refusal(request, status, content)
+        if status not in request.succeeds_with:
+            raise refusal(request, status, content)
         try:
             document = body.parse(content)
         except BadResponse as error:
-            raise _unanswered(request, BadResponse, str(error)) from error
+            raise unanswered(request, BadResponse, str(error)) from error
         if document.code is not None and document.code < 0:
-            raise _refusal(request, status, content)
+            raise refusal(request, status, content)
         if request.path == '/logout':
             self._cookies.ended()
         return Response(document, headers, asked_s, self.generation)
@@ -326,7 +302,7 @@ class Session:
                     answered = {k.lower(): printable(v) for k, v in response.headers.items()}
                     return response.status, answered, await _read(response)
         except TimeoutError as error:
-            raise _unanswered(
+            raise unanswered(
                 request, TimedOut, f'{where}: no whole answer within {limit_s:.2f} s'
             ) from error
         except aiohttp.ClientConnectorError as error:
@@ -335,13 +311,13 @@ class Session:
                 f'{error.strerror or error}'
             ) from error
         except (aiohttp.ClientError, OSError) as error:
-            raise _unanswered(
+            raise unanswered(
                 request,
                 ConnectionLost,
                 f'{where}: connection lost ({error or type(error).__name__})',
             ) from error
         except ValueError as error:  # from aiohttp, about parts of the answer
-            raise _unanswered(request, BadResponse, f'{where}: {error}') from error
+            raise unanswered(request, BadResponse, f'{where}: {error}') from error
 
     def _authorization(self, request: Request, target: str) -> dict[str, str]:
         if self._basic:
@@ -362,33 +338,3 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
         if len(content) > MAXIMUM_BODY_BYTES:
             raise ValueError(f'body is over the limit of {MAXIMUM_BODY_BYTES} bytes')
     return bytes(content)
-
-
-def _unanswered(request: Request, kind: type[RwsError], message: str) -> RwsError:
-    if request.method == 'GET':
-        return kind(message)
-    return OutcomeUnknown(f'{message}; it may have been done: read back before trying again')
-
-
-def _refusal(request: Request, status: int, content: bytes) -> RwsError:
-    where = f'{request.method} {request.path}'
-    if status in (429, 503):
-        return Busy(
-            f'{where}: the controller has no free session or too many requests ({status}): wait',
-            status=status,
-        )
-    if status < 400 and status not in _SUCCESS:
-        return BadResponse(
-            f'{where}: answered with HTTP {status}, not by Robot Web Services: check host and port',
-            status=status,
-        )
-    try:
-        document = body.parse(content)
-    except RwsError:
-        document = body.Document(message=content[:80].decode('ascii', errors='replace'))
-    kind = classify(status, document.code, document.message)
-    return kind(
-        f'{where}: {short(document.message) or "refused"} (HTTP {status}, code {document.code})',
-        status=status,
-        code=document.code,
-    )

@@ -23,7 +23,8 @@ from abb_rws_bridge.errors import (
     RwsError,
     defect,
 )
-from abb_rws_bridge.session import Request, Session
+from abb_rws_bridge.request import Request
+from abb_rws_bridge.session import Session
 
 LOW, MEDIUM, HIGH = 0, 1, 2
 """Priorities: events at most every 5 s, 0.4 s, 0.05 s.
@@ -134,7 +135,9 @@ class Subscription:
                 (f'{number}-p', str(priority)),
             ]
         try:
-            response = await self._session.request(Request('POST', '/subscription', form=form))
+            response = await self._session.request(
+                Request('POST', '/subscription', form=form, success=(201,))
+            )
         except (LimitReached, OutcomeUnknown):
             self._unnamed_group = True
             raise
@@ -203,7 +206,9 @@ class Subscription:
         if self._group is None or self._generation != self._session.generation:
             return
         try:
-            await self._session.request(Request('DELETE', f'/subscription/{self._group}'))
+            await self._session.request(
+                Request('DELETE', f'/subscription/{self._group}', success=(200, 204))
+            )
         except Rejected as error:
             _log.info('subscription %s is gone already: %s', self._group, error)
         self._group = None

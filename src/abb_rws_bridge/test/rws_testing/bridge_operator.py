@@ -10,6 +10,7 @@ import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
+from rcl_interfaces.msg import Log
 from rclpy.action import ActionClient
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -41,6 +42,7 @@ class Operator:
         process: The bridge.
         joints, transforms, diagnostics, states, io, events, feedback, descriptions: Messages that
             came, oldest first.
+        logs: Texts on /rosout, oldest first.
     """
 
     def __init__(self, namespace: str, port: int, **parameters):
@@ -61,6 +63,10 @@ class Operator:
         latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         self._node.create_subscription(
             String, 'robot_description', self.descriptions.append, latched
+        )
+        self.logs = []
+        self._node.create_subscription(
+            Log, '/rosout', lambda message: self.logs.append(message.msg), 100
         )
         self._mover = ActionClient(self._node, MoveJoints, 'move_joints')
         values = [
@@ -142,7 +148,8 @@ class Operator:
 
     def begin_slow_move(self, peer: EmulatorProcess):
         """A move of 20 s that is under way; its handle and the future of its result."""
-        self.start()
+        if self.state() != 'active':
+            self.start()
         self.motors_on()
         assert self.call(SetSpeedRatio, 'set_speed_ratio', speed_ratio=0.03).success
         handle, result = self.send_goal([160, 0, 0, 0, 0, 0])
