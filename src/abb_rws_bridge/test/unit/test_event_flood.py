@@ -1,0 +1,75 @@
+"""A flood of log entries delays neither the states nor the robot's safety, and is limited."""
+
+import asyncio
+
+import pytest
+
+from abb_rws_bridge.event_log import MOST_AT_ONCE, NewEntries
+from abb_rws_bridge.values import LogEntry
+from rws_testing.cell import cell, until, watched
+
+pytestmark = pytest.mark.steady_clock
+
+LOG_EVENT = (
+    '<html><body><div class="state"><ul><li class="elog-message-ev">'
+    '<a href="/rw/elog/0" rel="self"/><span class="seqnum">9</span></li></ul></div></body></html>'
+)
+
+
+def test_a_guard_stop_without_its_event_is_noticed_in_a_flood_of_events():
+    async def run():
+        async with (
+            cell(endpoint={'interval_s': 0.02}) as (running, controller),
+            watched(controller) as monitor,
+        ):
+            (group,) = running.subscriptions.groups.values()
+            running.controller.on_change = lambda _resource: None
+
+            async def flood():
+                while True:  # 2,000 in 20 s
+                    await group.sockets[0].send_str(LOG_EVENT)
+                    await asyncio.sleep(0.01)
+
+            task = asyncio.create_task(flood())
+            await asyncio.sleep(1.0)
+            running.controller.guard_stop(True)
+            seen_s = await until(lambda: monitor.known.control_state.value == 'guardstop')
+            log_s = await until(lambda: monitor.known.event_log.value[-1].code == 10012)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            assert seen_s < 1.0 and log_s < 1.0
+
+    asyncio.run(run())
+
+
+def test_messages_that_wait_do_not_hold_the_other_tasks():
+    async def run():
+        async with (
+            cell(endpoint={'interval_s': 0.01}) as (running, controller),
+            watched(controller) as monitor,
+        ):
+            (group,) = running.subscriptions.groups.values()
+            for _ in range(500):
+                await group.sockets[0].send_str(LOG_EVENT)
+            asked_s = monitor.known.joints.asked_s
+            await until(lambda: monitor.known.joints.asked_s > asked_s, 0.5)
+            assert len(monitor._due) <= 7
+
+    asyncio.run(run())
+
+
+def entries(kind, *sequences):
+    return [LogEntry(s, kind, 1, '', '') for s in sequences]
+
+
+def test_new_entries_are_limited_and_errors_come_first():
+    new = NewEntries()
+    assert new.take(entries('info', 1, 2)) == ([], 0)
+    assert new.take(entries('info', 2, 3)) == (entries('info', 3), 0)
+    error = entries('error', 4)
+    many = [*error, *entries('info', *range(5, 2004))]
+    taken, left_out = new.take(many)
+    assert taken == error + many[-MOST_AT_ONCE + 1 :] and left_out == 2000 - MOST_AT_ONCE
+    assert new.take(many) == ([], 0)
+    assert new.take([]) == ([], 0)
+    assert new.take(entries('info', 1)) == (entries('info', 1), 0)
