@@ -3,7 +3,6 @@
 import math
 import os
 import signal
-import subprocess
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from std_srvs.srv import SetBool, Trigger
 
 from abb_rws_bridge import irb120
-from rws_testing.bridge_operator import ACTIVATE, CLEANUP, CONFIGURE, DEACTIVATE, START, Operator
+from rws_testing.bridge_operator import ACTIVATE, CLEANUP, CONFIGURE, DEACTIVATE, Operator
 from rws_testing.emulator_process import EmulatorProcess
 from soft_arm_msgs.action import MoveJoints
 from soft_arm_msgs.msg import ControllerEvent
@@ -389,16 +388,3 @@ def test_configure_fails_where_nobody_is_and_works_when_somebody_is():
             successor.end()
     finally:
         running.close()
-
-
-def test_without_credentials_the_node_says_how_to_give_them():
-    environment = {k: v for k, v in os.environ.items() if not k.startswith('ABB_RWS')}
-    done = subprocess.run(
-        [*START, '-p', 'host:=127.0.0.1'],
-        capture_output=True,
-        text=True,
-        timeout=20,
-        env=environment,
-    )
-    assert done.returncode == 2
-    assert 'ABB_RWS_USER' in done.stderr and len(done.stderr.strip().splitlines()) == 1

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from abb_rws_bridge.controller import Controller
-from abb_rws_bridge.errors import RwsError, Unreachable
+from abb_rws_bridge.errors import InternalError, RwsError, Unreachable
 from abb_rws_bridge.link import Link
 from abb_rws_bridge.monitor import LOST, UP, Monitor
 from abb_rws_bridge.rws1 import RWS1
@@ -140,3 +140,13 @@ def test_a_fault_of_our_own_does_not_look_like_a_link_that_stands(peer, monkeypa
     with linked(peer.port) as (link, wait):
         monkeypatch.setattr(Monitor, '_check_announced', broken)
         wait(lambda: link.known.link == LOST and 'ZeroDivisionError' in link.known.error, 60.0)
+        monkeypatch.undo()
+        wait(lambda: link.known.link == UP and link.known.joints.age_s < 0.3, 60.0)
+
+
+def test_a_defect_in_a_command_reaches_the_caller_as_an_rws_error(peer):
+    async def broken(_controller, _monitor):
+        raise UnicodeEncodeError('utf-8', '\ud800', 0, 1, 'surrogates not allowed')
+
+    with linked(peer.port) as (link, _), pytest.raises(InternalError, match='UnicodeEncodeError'):
+        link.submit(broken).future.result(60.0)

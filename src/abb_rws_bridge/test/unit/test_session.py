@@ -8,11 +8,15 @@ import pytest
 
 from abb_rws_bridge import errors
 from abb_rws_bridge.body import Item
-from abb_rws_bridge.controller import _log_entry
+from abb_rws_bridge.controller import Controller, _log_entry
 from abb_rws_bridge.credentials import Credentials
 from abb_rws_bridge.monitor import BUSY, UP
+from abb_rws_bridge.rws1 import RWS1
+from abb_rws_bridge.rws2 import RWS2
 from abb_rws_bridge.session import Endpoint
 from rws_testing.cell import USER, cell, client, emulator, until, watched
+from rws_testing.garbage import answer
+from rws_testing.spoiler import spoiler
 
 pytestmark = pytest.mark.steady_clock
 
@@ -255,6 +259,45 @@ def test_tls_certificates_are_verified_unless_told_otherwise(tmp_path, self_sign
     asyncio.run(run())
     with pytest.raises(errors.ConfigurationError, match=r'missing\.pem'):
         Endpoint('x', 443, tls=True, ca_file=str(tmp_path / 'missing.pem')).ssl()
+
+
+@pytest.mark.parametrize('host', ['192.168.125.1', 'controller', '127.0.0.1.example.com', '::2'])
+def test_a_password_is_not_sent_in_clear_text(host):
+    with pytest.raises(errors.ConfigurationError, match='clear text: set tls:=true'):
+        Controller(Endpoint(host, 80), USER, RWS2)
+    Controller(Endpoint(host, 443, tls=True), USER, RWS2)
+    Controller(Endpoint(host, 80), USER, RWS1)  # digest
+
+
+@pytest.mark.parametrize('host', ['127.0.0.1', '127.8.8.8', 'localhost', '::1'])
+def test_clear_text_may_stay_on_this_machine(host):
+    Controller(Endpoint(host, 80), USER, RWS2)
+
+
+@pytest.mark.parametrize(
+    ('status', 'kind'),
+    [
+        ('302 Found', errors.BadResponse),
+        ('304 Not Modified', errors.BadResponse),
+        ('200 OK', errors.OutcomeUnknown),
+        ('201 Created', errors.OutcomeUnknown),
+        ('206 Partial Content', errors.OutcomeUnknown),
+    ],
+)
+@pytest.mark.parametrize('command', ['stop', 'start', 'reset_pointer'])
+def test_only_the_documented_status_is_success(status, kind, command):
+    async def run():
+        async with (
+            emulator() as running,
+            spoiler(running.port) as between,
+            client(running, port=between.port) as controller,
+        ):
+            between.garbage = answer('', 'Location: /', status=status)
+            with pytest.raises(kind, match=f'HTTP {status[:3]} instead of 204'):
+                await getattr(controller, command)()
+            between.garbage = None
+
+    asyncio.run(run())
 
 
 def test_events_come_to_a_known_end_when_the_session_expires():

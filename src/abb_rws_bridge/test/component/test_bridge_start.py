@@ -1,0 +1,31 @@
+"""Settings with which the node does not start: one line says why."""
+
+import os
+import subprocess
+
+from rws_testing.bridge_operator import START
+
+
+def test_a_node_that_would_send_its_password_in_clear_text_does_not_start():
+    done = subprocess.run(
+        [*START, '-p', 'host:=192.0.2.1', '-p', 'generation:=2'],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        env=os.environ | {'ABB_RWS_USER': 'u', 'ABB_RWS_PASSWORD': 'p'},
+    )
+    assert done.returncode == 2
+    assert 'tls:=true' in done.stderr and len(done.stderr.strip().splitlines()) == 1
+
+
+def test_without_credentials_the_node_says_how_to_give_them():
+    environment = {k: v for k, v in os.environ.items() if not k.startswith('ABB_RWS')}
+    done = subprocess.run(
+        [*START, '-p', 'host:=127.0.0.1'],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        env=environment,
+    )
+    assert done.returncode == 2
+    assert 'ABB_RWS_USER' in done.stderr and len(done.stderr.strip().splitlines()) == 1
