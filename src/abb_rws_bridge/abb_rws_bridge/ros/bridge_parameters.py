@@ -20,7 +20,7 @@ class BridgeParameters:
         minimum=1,
         maximum=2,
     )
-    tls: bool = parameter(False, 'use HTTPS; OmniCore accepts nothing else')
+    tls: bool = parameter(False, 'use HTTPS; required for generation 2, except on this machine')
     ca_file: str = parameter('', "PEM file with the controller's certificate, for HTTPS")
     verify_tls: bool = parameter(
         True, 'verify the certificate; false trusts any one: in a closed lab network only'

@@ -253,6 +253,38 @@ def test_broken_bodies_are_an_error_of_their_own(content):
         body.parse(content)
 
 
+_NAMES = ('state', '_embedded', '_state', 'status', 'code', 'msg', '_links', 'href', '_type')
+_TEXTS = st.sampled_from([*_NAMES, 'self', '\ud800', 'a\0b', '-1']) | st.text(max_size=3)
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | _TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXTS, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(_TEXTS, _VALUES), st.booleans())
+def test_any_json_gives_texts_that_ros_can_hold_or_a_bad_response(value, cut):
+    content = json.dumps(value).encode()
+    try:
+        document = body.parse(content[: len(content) // 2] if cut else content)
+    except errors.BadResponse as error:
+        assert str(error).isprintable()
+        return
+    assert document.code is None or isinstance(document.code, int)
+    for item in (*document.items, body.Item(document.message, '', {}, document.links)):
+        for text in (item.kind, item.title, *item.fields, *item.fields.values(), *item.links):
+            assert errors.printable(text) == text
+
+
+@pytest.mark.parametrize('name', ['big5', 'foo', 'idna', 'utf-16', 'utf-7', 'undefined', 'latin-1'])
+def test_the_encoding_that_a_document_declares_is_ignored(name):
+    page = (
+        f'<?xml version="1.0" encoding="{name}"?>'
+        '<html><div><li class="a" title="\u00e9"/></div></html>'
+    )
+    assert body.parse(page.encode()).first().title == '\u00e9'
+
+
 def test_every_form_of_a_state_gives_the_same_item():
     rws1 = (
         b'{"_links":{},"_embedded":{"_state":'
