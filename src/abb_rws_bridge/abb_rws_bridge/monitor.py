@@ -215,6 +215,11 @@ class Monitor:
         self._want(*self._reads, *self._slow_reads)
 
     def _take_event(self, event: Event) -> None:
+        """Take the value of an event.
+
+        Raises:
+            BadResponse: If it is not a value of the protocol.
+        """
         if event.resource.startswith(_ELOG):
             self._want(*self._reads, 'event_log')  # the log only after the states
             return
@@ -225,11 +230,7 @@ class Monitor:
             ('execution', 'ctrlexecstate', self._execution),
         ):
             if kind in event.fields:
-                try:
-                    value = Aged(convert(event.fields[kind]), event.arrived_s)
-                except BadResponse as error:
-                    _log.warning('event dropped: %s', error)
-                    return
+                value = Aged(convert(event.fields[kind]), event.arrived_s)
                 self._unannounced.pop(name, None)
                 setattr(self.known, name, value)
                 self._tell(name)

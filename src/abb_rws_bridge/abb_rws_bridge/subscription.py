@@ -54,7 +54,8 @@ class Subscription:
 
     Args:
         resources: Priority by resource; each event repeats the resource literally.
-        on_event: Called with every event, in order.
+        on_event: Called with every event, in order; raises BadResponse for a value that is not of
+            the protocol, which counts as a gap.
         on_gap: Called when events may have been missed: read the resources again.
         ping_s: Period of the pings [s]; without an answer for half of it the socket is dead.
     """
@@ -176,7 +177,8 @@ class Subscription:
     def _dispatch(self, text: str) -> None:
         arrived_s = time.monotonic()
         try:
-            events = events_of(text, arrived_s)
+            for event in events_of(text, arrived_s):
+                self._on_event(event)
         except BadResponse as error:
             if not self._saw_bad_event:  # of a series only the first
                 _log.warning('event dropped: %s', error)
@@ -184,8 +186,6 @@ class Subscription:
             self._on_gap()
             return
         self._saw_bad_event = False
-        for event in events:
-            self._on_event(event)
 
     async def _close_socket(self) -> None:
         self.live = False
