@@ -165,7 +165,7 @@ def classify(status: int, code: int | None, message: str) -> type[RwsError]:
 
 
 def defect(error: Exception, where: str) -> InternalError:
-    """Log an exception that is no RwsError with its traceback, and return it as one."""
+    """Log an unexpected exception with its traceback, and return it as an RwsError."""
     _log.error('internal error (%s)', where, exc_info=error)
     return InternalError(f'internal error ({where}): {error!r}')
 
