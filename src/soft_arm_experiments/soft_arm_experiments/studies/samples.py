@@ -1,6 +1,7 @@
 """Samples of a study: which values its keys take, run by run."""
 
 import itertools
+import math
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -41,7 +42,7 @@ class Range(Strict):
             values = low * (high / low) ** fractions
         else:
             values = low + (high - low) * fractions
-        return [int(value) for value in values] if self.whole else values.tolist()
+        return [math.floor(value) for value in values] if self.whole else values.tolist()
 
 
 class Steps(Range):

@@ -53,6 +53,12 @@ def test_the_parts_multiply_and_random_values_stay_in_their_range(seed):
         assert n in (-1, 0, 1) and isinstance(n, int) and 5.0 <= m < 6.0
 
 
+def test_whole_numbers_are_equally_likely_below_zero_and_above():
+    ranges = {'a.n': {'low': -1, 'high': 1, 'whole': True}}
+    found = [n for (n,) in samples(vary(random={'count': 3000, 'keys': ranges}), 0)]
+    assert [found.count(n) for n in (-1, 0, 1)] == pytest.approx([1000] * 3, abs=120)
+
+
 @pytest.mark.parametrize(
     'parts, message',
     [
