@@ -36,10 +36,11 @@ class RobotEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
     """A simulation as an environment for reinforcement learning.
 
     Observation, (n,) float64, in this order: of each robot the joint positions [rad, m], the joint
-    velocities [rad/s, m/s] and the tip's position in the world [m]; of each object of the world
-    that can move, its position [m], its quaternion x, y, z, w, its velocity in the world [m/s] and
-    its angular velocity in its own axes [rad/s]. Action: the actuation of each robot, in the order
-    of `SimulatedRobot.actuation`, within its limits.
+    velocities [rad/s, m/s], the tip's position in the world [m] and, where valves or filling delay
+    them, the pressures of the chambers [Pa]; of each object of the world that can move, its
+    position [m], its quaternion x, y, z, w, its velocity in the world [m/s] and its angular
+    velocity in its own axes [rad/s]. Hysteresis and creep of a wall stay hidden. Action: the
+    actuation of each robot, in the order of `SimulatedRobot.actuation`, within its limits.
 
     Args:
         simulation: A simulation, or the name or path of a robot or assembly file.
@@ -151,6 +152,8 @@ class RobotEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
         for robot in self.simulation.robots.values():
             found += [robot.joint_positions(), robot.joint_velocities()]
             found.append(robot.T_world_tip()[:3, 3])
+            if robot.pressures_lag:
+                found.append(robot.pressures_pa)
         for name in self._objects:
             found.append(_free_state(self.simulation, name))
         return np.concatenate(found)

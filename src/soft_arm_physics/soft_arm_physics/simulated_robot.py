@@ -1,5 +1,7 @@
 """One robot of a simulation: what drives it, and what can be read of it."""
 
+from numbers import Integral
+
 import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
@@ -224,6 +226,12 @@ class SimulatedRobot:
         return PhysicsError(f'actuation of {self.name} {what}: give {n} values of {names}')
 
     @property
+    def pressures_lag(self) -> bool:
+        """Whether chambers take time to reach a commanded pressure."""
+        valves = self._pneumatics.valve or self._pneumatics.filling
+        return valves is not None and len(self.robot.chambers) > 0
+
+    @property
     def pressures_pa(self) -> np.ndarray:
         """True pressures of the chambers [Pa] gauge, shape (chambers,)."""
         return self.state.chambers.pressure_pa[self._own].copy()
@@ -231,7 +239,7 @@ class SimulatedRobot:
     def sensor_pressures_pa(self) -> np.ndarray:
         """Return what the pressure sensors read now [Pa] gauge, shape (chambers,)."""
         true_pa = self.state.chambers.pressure_pa[self._own]
-        noise = self._mismatch.noise.standard_normal(len(true_pa))
+        noise = self.state.noise[self.name].standard_normal(len(true_pa))
         noise_pa = self._pneumatics.sensor.noise_rms_pa * noise
         return true_pa + self._mismatch.sensor_offset_pa + noise_pa
 
@@ -301,7 +309,7 @@ class SimulatedRobot:
         if where == 'tip':
             model = self.state.model
             return int(model.site_bodyid[self._tip]), model.site_pos[self._tip]
-        if not isinstance(where, int) or not 0 <= where < len(self._sections):
+        if not isinstance(where, Integral) or not 0 <= where < len(self._sections):
             raise PhysicsError(
                 f'section {where!r} of {self.name}: give `tip` or 0..{len(self._sections) - 1}'
             )

@@ -19,11 +19,13 @@ from soft_arm_description.assembly import Assembly, as_assembly
 from soft_arm_description.robot import Robot
 from soft_arm_description.segments import MissingPhysicsError
 from soft_arm_description.world import World, load_world
+from soft_arm_physics.actuation.bellows import bellows_stiffness
 from soft_arm_physics.actuation.drive import (
     RestBuilder,
     draw_mismatch,
     make_bellows,
     make_chambers,
+    sensor_noise,
 )
 from soft_arm_physics.actuation.pneumatics import Pneumatics, load_pneumatics
 from soft_arm_physics.actuation.stepping import advance
@@ -126,6 +128,7 @@ class Simulation:
             make_bellows(model, bodies, mismatches),
             rests.build(),
             rests.n_sources,
+            {b.name: sensor_noise(seed, i) for i, b in enumerate(bodies)},
         )
         self._pending_s = 0.0
         self._loads: dict[tuple[str, int | str], np.ndarray] = {}
@@ -148,9 +151,12 @@ class Simulation:
         return other
 
     def reset(self) -> None:
-        """Go back to the start: time 0, at rest, without pressure; loads as in the world file."""
+        """Go back to the start: time 0, at rest, without pressure; loads as in the world file.
+
+        Model and data stay the same objects; the sensors' noise begins again.
+        """
         state, loads = self._start
-        self._use(state.copy())
+        self.state.restore(state)
         self._loads, self._pending_s = dict(loads), 0.0
 
     @property
@@ -184,8 +190,11 @@ class Simulation:
         """Advance by `dt_s` [s]; a rest shorter than a time step is added to the next call's.
 
         Raises:
-            PhysicsError: If the simulation diverges; it names the probable cause.
+            PhysicsError: If `dt_s` is negative or not finite, or the simulation diverges; it names
+                the probable cause.
         """
+        if not 0.0 <= dt_s < np.inf:
+            raise PhysicsError(f'dt_s {dt_s} s: give a finite time of 0 s or more')
         time_step_s = self.model.opt.timestep
         self._pending_s += dt_s
         steps = int(self._pending_s / time_step_s + 1e-6)
@@ -212,15 +221,18 @@ class Simulation:
         Raises:
             PhysicsError: If a robot still moves after `limit_s`.
         """
-        damping = self.model.dof_damping.copy()
+        damping, bellows = self.model.dof_damping.copy(), self.state.bellows
         if critical:
-            slowest = slowest_mode_rad_s(self.model)
+            held = bellows_stiffness(bellows, self.model.nv)
+            time_s = 2.0 / slowest_mode_rad_s(self.model, held)
             springs = np.array([self.model.jnt_stiffness[j] for j in self.model.dof_jntid])
-            self.model.dof_damping[:] = np.maximum(damping, 2.0 / slowest * springs)
+            self.model.dof_damping[:] = np.maximum(damping, time_s * springs)
+            damped_s = np.maximum(bellows.damping_time_s, time_s)
+            self.state.bellows = bellows._replace(damping_time_s=damped_s)
         try:
             return self._settle(limit_s)
         finally:
-            self.model.dof_damping[:] = damping
+            self.model.dof_damping[:], self.state.bellows = damping, bellows
 
     def _settle(self, limit_s: float) -> float:
         start, c = self.time_s, self.state.chambers
@@ -256,14 +268,16 @@ class Simulation:
             force_n, torque_n_m: Force [N] and torque [N m] in the world, (3,) each.
 
         Raises:
-            PhysicsError: If there is no such robot or section.
+            PhysicsError: If there is no such robot or section, or force or torque are not three
+                finite numbers; the loads stay as they were.
         """
         if robot not in self.robots:
             raise PhysicsError(f'no robot {robot!r}: give one of {", ".join(self.robots)}')
         body, point = self.robots[robot].load_point(where)
         arm = point - self.model.body_ipos[body]
-        wrench = np.concatenate([np.asarray(force_n, float), np.asarray(torque_n_m, float)])
-        self._loads[robot, where] = np.concatenate([[body], arm, wrench])
+        wrench = np.concatenate([_vector('force_n', force_n), _vector('torque_n_m', torque_n_m)])
+        key = robot, where if where == 'tip' else int(where)
+        self._loads[key] = np.concatenate([[body], arm, wrench])
         self.state.set_loads(np.array(list(self._loads.values())))
 
     def contacts(self) -> list[Contact]:
@@ -293,8 +307,10 @@ class Simulation:
         """Put an object or body at a place in the world, at rest; a fixed one stays there.
 
         Raises:
-            PhysicsError: If there is no such body.
+            PhysicsError: If there is no such body, or position or angles are not three finite
+                numbers.
         """
+        _vector('position_m', position_m), _vector('rpy_deg', rpy_deg)
         body, T = self._body(name), pose(position_m, rpy_deg)
         quat = np.zeros(4)
         mujoco.mju_mat2Quat(quat, T[:3, :3].ravel())
@@ -330,3 +346,14 @@ class Simulation:
         """
         objects = frozenset(item.name for item in self.world.objects)
         return write_urdf(self.model, '_'.join(self.robots), objects)
+
+
+def _vector(what: str, given: ArrayLike) -> np.ndarray:
+    """Return three finite numbers (3,), or raise PhysicsError."""
+    try:
+        vector = np.array(given, float)
+    except (TypeError, ValueError):
+        vector = np.empty(0)
+    if vector.shape != (3,) or not np.isfinite(vector).all():
+        raise PhysicsError(f'{what} {given}: give three finite numbers, x, y and z')
+    return vector

@@ -9,8 +9,9 @@ import numpy as np
 
 from soft_arm_physics.actuation.bellows import BellowsChain
 from soft_arm_physics.actuation.chambers import Chambers
+from soft_arm_physics.actuation.engine import copy_model
 from soft_arm_physics.actuation.rest_shape import Rests
-from soft_arm_physics.actuation.stepping import Loads, Views, make_loads, make_views
+from soft_arm_physics.actuation.stepping import Loads, Views, make_loads, make_views, places
 
 
 @dataclass(eq=False)
@@ -18,6 +19,7 @@ class State:
     """Everything that the stepping loop reads and writes; see `actuation.stepping.advance`.
 
     The model belongs to it, since the loop sets damping of bellows, and objects may be placed.
+    `noise` draws the noise of each robot's pressure sensors.
     """
 
     model: mujoco.MjModel
@@ -28,6 +30,7 @@ class State:
     rests: Rests
     loads: Loads
     sources: np.ndarray
+    noise: dict[str, np.random.Generator]
 
     @classmethod
     def of(
@@ -38,10 +41,13 @@ class State:
         bellows: BellowsChain,
         rests: Rests,
         n_sources: int,
+        noise: dict[str, np.random.Generator],
     ) -> Self:
         """Return the state of a model at rest, without loads."""
-        views, loads = make_views(model, data), make_loads(np.zeros((0, 10)))
-        return cls(model, data, views, chambers, bellows, rests, loads, np.zeros(n_sources))
+        views = make_views(model, data, places(model))
+        loads = make_loads(np.zeros((0, 10)))
+        sources = np.zeros(n_sources)
+        return cls(model, data, views, chambers, bellows, rests, loads, sources, noise)
 
     def copy(self) -> 'State':
         """Return an independent copy."""
@@ -52,10 +58,22 @@ class State:
             self,
             model=model,
             data=data,
-            views=make_views(model, data),
+            views=make_views(model, data, self.views.place),
             chambers=Chambers(*(array.copy() for array in self.chambers)),
             sources=self.sources.copy(),
+            noise=copy.deepcopy(self.noise),
         )
+
+    def restore(self, other: Self) -> None:
+        """Take over another state of the same simulation, in place and without allocation."""
+        copy_model(self.model._address, other.model._address)
+        mujoco.mj_copyData(self.data, self.model, other.data)
+        for own, given in zip(self.chambers, other.chambers, strict=True):
+            own[:] = given
+        self.sources[:] = other.sources
+        self.loads = other.loads
+        for name, noise in other.noise.items():
+            self.noise[name].bit_generator.state = noise.bit_generator.state
 
     def set_loads(self, rows: np.ndarray) -> None:
         """Set all loads: body, point from its centre of mass, force, torque; (n, 10)."""

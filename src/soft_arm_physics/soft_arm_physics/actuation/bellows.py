@@ -114,3 +114,19 @@ def add_bellows_forces(
                     damping[slide] += time_s * stiffness * share
                     damping[x] += time_s * stiffness * gx * gx
                     damping[y] += time_s * stiffness * gy * gy
+
+
+def bellows_stiffness(c: BellowsChain, n_dof: int) -> np.ndarray:
+    """Return the stiffness of all bellows in the straight robot, (n_dof, n_dof) [N/m, N, N m/rad].
+
+    It is the negative Jacobian of their forces, by central differences.
+    """
+    pressures_pa, damping = np.zeros(c.chamber.max(initial=-1) + 1), np.zeros(n_dof)
+    found, step = np.zeros((n_dof, n_dof)), 1e-6
+    for dof in np.concatenate([c.slide_dof, c.hinge_x_dof, c.hinge_y_dof]):
+        for sign in (-1.0, 1.0):
+            q, force = np.zeros((2, n_dof))
+            q[dof] = sign * step
+            add_bellows_forces(q, pressures_pa, c, force, damping)
+            found[:, dof] -= sign * force / (2.0 * step)
+    return (found + found.T) / 2.0

@@ -34,7 +34,6 @@ class Mismatch:
         length_gain, length_offset_m: Of the bellows' curves.
         vacuum_gain, vacuum_offset_pa: Of the regulator for vacuum.
         bends: Draws the curves of bending segments.
-        noise: Draws the sensor's noise.
     """
 
     gain: np.ndarray
@@ -45,7 +44,6 @@ class Mismatch:
     vacuum_gain: np.ndarray
     vacuum_offset_pa: np.ndarray
     bends: np.random.Generator
-    noise: np.random.Generator
 
 
 def draw_mismatch(p: Pneumatics, n: int, seed: int, robot: int) -> Mismatch:
@@ -63,8 +61,12 @@ def draw_mismatch(p: Pneumatics, n: int, seed: int, robot: int) -> Mismatch:
         1.0 + gain_std * random.standard_normal(n),
         offset_std_pa * random.standard_normal(n),
         random,
-        np.random.default_rng([seed, 1, robot]),
     )
+
+
+def sensor_noise(seed: int, robot: int) -> np.random.Generator:
+    """Return the generator of the noise of a robot's pressure sensors."""
+    return np.random.default_rng([seed, 1, robot])
 
 
 def coordinates_of(robot: Robot) -> tuple[Coordinate, ...]:

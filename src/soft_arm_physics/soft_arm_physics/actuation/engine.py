@@ -2,6 +2,7 @@
 
 `mj_step1`, `mj_step2` and `mj_kinematics` are called through their symbols in MuJoCo's shared
 library, which Python has loaded; they take the addresses of the model and of its data.
+`copy_model` overwrites a model with another of the same size, which MuJoCo's Python lacks.
 """
 
 import ctypes
@@ -25,6 +26,9 @@ def _step(name: str) -> Any:
     pointer = numba.types.uintp
     return numba.types.ExternalFunction(name, numba.types.void(pointer, pointer))
 
+
+copy_model = _MUJOCO.mj_copyModel
+copy_model.argtypes, copy_model.restype = (ctypes.c_void_p, ctypes.c_void_p), ctypes.c_void_p
 
 mj_step1, mj_step2 = _step('mj_step1'), _step('mj_step2')
 mj_kinematics = _step('mj_kinematics')

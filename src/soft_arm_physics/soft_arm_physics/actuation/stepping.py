@@ -53,13 +53,18 @@ class Loads(NamedTuple):
     wrench: np.ndarray
 
 
-def make_views(model: mujoco.MjModel, data: mujoco.MjData) -> Views:
-    """Return the arrays that the loop reads and writes."""
+def places(model: mujoco.MjModel) -> np.ndarray:
+    """Return the address in `qpos` of each degree of freedom, (nv,)."""
     place = np.zeros(model.nv, dtype=np.int64)
     for joint in range(model.njnt):
         count = {int(mujoco.mjtJoint.mjJNT_FREE): 6}.get(int(model.jnt_type[joint]), 1)
         first, at = model.jnt_dofadr[joint], model.jnt_qposadr[joint]
         place[first : first + count] = at + np.arange(count)
+    return place
+
+
+def make_views(model: mujoco.MjModel, data: mujoco.MjData, place: np.ndarray) -> Views:
+    """Return the arrays that the loop reads and writes; `place` as `places` returns it."""
     return Views(
         data.qpos,
         data.qvel,

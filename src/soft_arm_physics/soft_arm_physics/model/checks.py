@@ -56,21 +56,25 @@ def divergence(model: mujoco.MjModel) -> str:
     return f'{_cause(model, *mode, stiffness)}; decrease {step} or increase damping_time_s'
 
 
-def slowest_mode_rad_s(model: mujoco.MjModel) -> float:
+def slowest_mode_rad_s(model: mujoco.MjModel, bellows: np.ndarray | float = 0.0) -> float:
     """Lowest angular frequency of the springs [rad/s] in the straight pose, without gravity.
+
+    Args:
+        model: The model.
+        bellows: Stiffness of bellows (nv, nv) besides the joints' springs: `bellows_stiffness`.
 
     Raises:
         PhysicsError: If no joint has a spring.
     """
-    data, stiffness = mujoco.MjData(model), _stiffness(model)
-    if not stiffness.any():
+    data, stiffness = mujoco.MjData(model), np.diag(_stiffness(model)) + bellows
+    sprung = np.flatnonzero(stiffness.diagonal())
+    if not len(sprung):
         raise PhysicsError('no joint has a spring: settle without critical damping')
     mujoco.mj_forward(model, data)
     mass = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, data, mass)
-    sprung = np.flatnonzero(stiffness)
-    mass = mass[np.ix_(sprung, sprung)]
-    squares = scipy.linalg.eigvalsh(np.diag(stiffness[sprung]), mass, subset_by_index=[0, 0])
+    held = np.ix_(sprung, sprung)
+    squares = scipy.linalg.eigvalsh(stiffness[held], mass[held], subset_by_index=[0, 0])
     return float(np.sqrt(squares[0]))
 
 

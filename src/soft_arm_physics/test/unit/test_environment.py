@@ -11,6 +11,7 @@ from soft_arm_description import load_world
 from soft_arm_physics import (
     Camera,
     PhysicsError,
+    Pneumatics,
     RobotEnvironment,
     RobotVectorEnvironment,
     Simulation,
@@ -74,6 +75,21 @@ def test_spaces_follow_robot_and_world():
     observation, _ = environment.reset(seed=5)
     assert 0.3 < observation[-13] < 0.4
     np.testing.assert_allclose(observation[-10:-6], [0, 0, 0, 1], atol=1e-12)  # x, y, z, w
+
+
+def test_pressures_that_lag_are_observed():
+    pneumatics = Pneumatics.model_validate(
+        {'valve': {'lag_s': 0.2, 'rate_limit_pa_s': 1e6, 'gain_std': 0.0, 'offset_std_pa': 0.0}}
+    )
+    lagging, direct = (
+        RobotEnvironment(Simulation('two_module_arm', pneumatics=p), reward=lambda sim: 0.0)
+        for p in (pneumatics, None)
+    )
+    assert lagging.observation_space.shape[0] == direct.observation_space.shape[0] + 6
+    lagging.reset()
+    observation = lagging.step(np.full(6, 20e3))[0]
+    np.testing.assert_array_equal(observation[-6:], lagging.simulation.robot.pressures_pa)
+    assert 1e3 < observation[-1] < 10e3
 
 
 def test_an_episode_ends_by_the_state_and_is_cut_off_by_the_clock():

@@ -316,6 +316,69 @@ def test_a_mesh_must_be_closed(tmp_path):
     assert simulation('closed.obj').pose('thing')[0, 3] == pytest.approx(0.4)
 
 
+@pytest.mark.parametrize(
+    ('call', 'words'),
+    [
+        (lambda sim: sim.apply_load('hinged', 'tip', (np.nan, 0, 0)), 'force_n .*three finite'),
+        (lambda sim: sim.apply_load('hinged', 3, (1, 0), (0, 0, 0)), 'force_n .*three finite'),
+        (lambda sim: sim.apply_load('hinged', 3, torque_n_m='up'), 'torque_n_m .*three finite'),
+        (lambda sim: sim.apply_load('hinged', 10), 'give `tip` or 0..9'),
+        (lambda sim: sim.apply_load('hinged', 1.0), 'give `tip` or 0..9'),
+        (lambda sim: sim.place('cube', (0.4, np.nan, 0)), 'position_m .*three finite'),
+        (lambda sim: sim.place('cube', (0.4, 0, 0), (0, np.inf, 0)), 'rpy_deg .*three finite'),
+        (lambda sim: sim.step(-1.0), 'dt_s -1.0 s'),
+        (lambda sim: sim.step(np.nan), 'dt_s nan s'),
+    ],
+)
+def test_bad_numbers_are_refused_and_leave_no_trace(call, words):
+    sim = Simulation(hinged(), world(objects=[cube([0.4, 0.0, 0.0])]))
+    with pytest.raises(PhysicsError, match=words):
+        call(sim)
+    sim.apply_load('hinged', np.int64(3), (0.01, 0.0, 0.0))
+    sim.apply_load('hinged', 3, (0.0, 0.0, 0.0))  # the same place: it replaces the load
+    sim.step(0.01)
+    assert not sim.data.xfrc_applied.any() and np.isfinite(sim.data.qpos).all()
+
+
+NOISY = Pneumatics.model_validate({'sensor': {'offset_std_pa': 0.0, 'noise_rms_pa': 100.0}})
+
+
+def test_reset_begins_the_sensor_noise_again_and_copies_draw_their_own():
+    sim = Simulation('two_module_arm', pneumatics=NOISY)
+    first = [sim.robot.sensor_pressures_pa() for _ in range(2)]
+    other = sim.copy()
+    wanted = sim.robot.sensor_pressures_pa()
+    assert other.robot.sensor_pressures_pa() == pytest.approx(wanted)
+    sim.reset()
+    np.testing.assert_array_equal([sim.robot.sensor_pressures_pa() for _ in range(2)], first)
+
+
+def test_reset_restores_everything_in_place():
+    sim = Simulation('soft_finger', world(objects=[cube([0.3, 0.0, 0.0], fixed=True)]))
+    model, data, start = sim.model, sim.data, sim.robot.T_world_tip()
+    sim.robot.actuate([c.high for c in sim.robot.actuation])
+    sim.place('cube', (0.4, 0.0, 0.0))
+    sim.model.geom_friction[:] = 0.1
+    other = sim.copy()
+    sim.step(0.5)
+    sim.reset()
+    assert sim.model is model and sim.data is data and sim.time_s == 0.0
+    np.testing.assert_array_equal(sim.robot.T_world_tip(), start)
+    assert sim.pose('cube')[0, 3] == 0.3 and (sim.model.geom_friction[:, 0] > 0.1).all()
+    sim.step(0.5)
+    np.testing.assert_array_equal(sim.robot.T_world_tip()[:2, 3], start[:2, 3])
+    assert other.pose('cube')[0, 3] == 0.4
+
+
+def test_bellows_settle_with_critical_damping_at_the_same_place():
+    sims = [Simulation('two_module_arm') for _ in range(2)]
+    for sim, critical in zip(sims, (False, True), strict=True):
+        sim.robot.actuate([40e3, 0, 0, 0, 30e3, 0])
+        sim.settle(critical=critical)
+    slow, fast = (sim.robot.T_world_tip()[:3, 3] for sim in sims)
+    assert fast == pytest.approx(slow, abs=1e-4)
+
+
 def test_a_simulation_that_diverges_says_where():
     sim = Simulation(hinged())
     sim.data.qvel[:] = 1e9
