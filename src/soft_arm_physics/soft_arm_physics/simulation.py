@@ -355,5 +355,5 @@ def _vector(what: str, given: ArrayLike) -> np.ndarray:
     except (TypeError, ValueError):
         vector = np.empty(0)
     if vector.shape != (3,) or not np.isfinite(vector).all():
-        raise PhysicsError(f'{what} {given}: give three finite numbers, x, y and z')
+        raise PhysicsError(f'{what} {given!r}: give three finite numbers, x, y and z')
     return vector

@@ -14,6 +14,7 @@ from soft_arm_description.segments.physics import (
     Friction,
     Material,
     MissingPhysicsError,
+    RoundSegment,
     Stiffness,
 )
 from soft_arm_description.segments.pressure_bends import ModalSegment, SingleBendSegment
@@ -40,6 +41,7 @@ __all__ = [
     'ModalSegment',
     'Name',
     'PressureLength',
+    'RoundSegment',
     'Segment',
     'SingleBendSegment',
     'Stiffness',

@@ -144,14 +144,22 @@ class RoundSegment(ArcSegment):
         return self._slimmer(share, 4)[..., None] * np.broadcast_to(at_base, 2)
 
     def torsional_stiffness_n_m2(self, share: ArrayLike) -> np.ndarray:
-        """G J [N m^2] at shares of the length, shape (...); tapers and raises as the bending."""
+        """G J [N m^2] at shares of the length, shape (...); tapers and raises as the bending.
+
+        It follows from Poisson's ratio and, without Young's modulus, from the mean of the given
+        bending stiffnesses.
+        """
         at_base = self.stiffness.torsional_n_m2
         if at_base is None:
             poisson_ratio = self.material.poisson_ratio
             if poisson_ratio is None:
                 raise self._missing('torsional_n_m2', 'material.poisson_ratio')
-            modulus_pa = self._youngs_modulus_pa('torsional_n_m2')
-            at_base = modulus_pa * self._inertia_m4 / (1.0 + poisson_ratio)
+            bending_n_m2 = self.stiffness.bending_n_m2
+            if bending_n_m2 is not None and self.material.youngs_modulus_pa is None:
+                at_base = float(np.mean(bending_n_m2)) / (1.0 + poisson_ratio)
+            else:
+                modulus_pa = self._youngs_modulus_pa('torsional_n_m2')
+                at_base = modulus_pa * self._inertia_m4 / (1.0 + poisson_ratio)
         return self._slimmer(share, 4) * at_base
 
     def axial_stiffness_n(self, share: ArrayLike) -> np.ndarray:

@@ -90,7 +90,6 @@ def test_every_shipped_robot_has_what_a_simulation_needs(name):
         assert segment.mass_kg > 0.0
         if segment.kind != 'torque':
             assert np.all(segment.bending_stiffness_n_m2([0.0, 1.0]) > 0.0)
-            assert math.isfinite(segment.torsional_stiffness_n_m2(0.5))
             assert math.isfinite(segment.axial_stiffness_n(0.5))
 
 

@@ -94,6 +94,12 @@ def test_a_measured_stiffness_wins_and_tapers():
     assert segment.torsional_stiffness_n_m2(0.0) == limb(**FRUSTUM).torsional_stiffness_n_m2(0.0)
 
 
+def test_poissons_ratio_gives_the_torsion_of_a_measured_bending_stiffness():
+    stiffness = {'bending_n_m2': [0.2, 0.4]}
+    segment = limb(body_mass_kg=0.2, stiffness=stiffness, material={'poisson_ratio': 0.5})
+    assert segment.torsional_stiffness_n_m2(0.0) == pytest.approx(0.2)
+
+
 @pytest.mark.parametrize(
     ('changes', 'method', 'words'),
     [

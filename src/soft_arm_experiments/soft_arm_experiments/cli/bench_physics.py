@@ -15,6 +15,8 @@ PROMISES = {  # key: (limit, whether the figure must be at least the limit)
     'cantilever_error_fraction': (0.003, False),
     'cantilever_error_fraction_10': (0.01, False),
     'cantilever_order': (3.5, True),
+    'twist_error_fraction': (0.003, False),
+    'twist_order': (3.5, True),
     'frequency_error_fraction': (0.005, False),
     'cosserat_error_fraction': (0.01, False),
     'blocked_force_error_fraction': (0.02, False),
@@ -64,6 +66,7 @@ def _measure(args: Namespace) -> int:
     figures: dict[str, Any] = dict.fromkeys(sorted(WITH_SOMO))
     parts: dict[str, Callable[[], dict[str, Any]]] = {
         'cantilever': accuracy.cantilever_figures,
+        'twist': accuracy.twist_figures,
         'frequency': accuracy.frequency_figures,
         'Cosserat rod': accuracy.cosserat_figures,
         'blocked force': accuracy.blocked_force_figures,

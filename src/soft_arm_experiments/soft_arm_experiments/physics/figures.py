@@ -7,12 +7,13 @@ from soft_arm_description.world import World
 from soft_arm_experiments.physics.cosserat import LENGTH_M as COSSERAT_LENGTH_M
 from soft_arm_experiments.physics.cosserat import chain_tip_m, cosserat_tip_m
 from soft_arm_experiments.physics.elastica import beam_frequency_hz
-from soft_arm_experiments.physics.rods import first_frequency_hz, tip_error_m
+from soft_arm_experiments.physics.rods import first_frequency_hz, spatial_error_m, tip_error_m
 from soft_arm_physics import Simulation
 
 LENGTH_M, BENDING_N_M2, MASS_KG_M = 0.3, 0.1, 1.0
 ROD = LENGTH_M, BENDING_N_M2, MASS_KG_M
 COARSE, FINE = 10, 20
+TWISTING = {'tip_force_n': (0.0, 1.5, 0.0)}  # across the plane of the bend at rest
 BLOCKED_FORCE_N = 0.75  # soft_finger's file: where its torque `grasp` comes from
 
 
@@ -27,6 +28,28 @@ def cantilever_figures() -> dict[str, float]:
         'cantilever_error_fraction': float(errors[FINE].max()),
         'cantilever_error_fraction_10': float(errors[COARSE].max()),
         'cantilever_order': float((errors[COARSE] / errors[FINE]).min()),
+    }
+
+
+def twist_figures() -> dict[str, float]:
+    """Tip errors of rods that twist: one bent at rest, one with two bending stiffnesses."""
+    bent = {'stiffness_n_m2': (0.1, 0.1, 0.1 / 1.5), 'rest_bend_rad': 1.5}
+    flat = {'stiffness_n_m2': (0.1, 0.4, 0.05), 'tip_force_n': (1.5, 1.5, 0.0)}
+    errors = {
+        sections: np.array(
+            [
+                spatial_error_m(
+                    LENGTH_M, mass_kg_m=MASS_KG_M, sections=sections, **{**TWISTING, **rod}
+                )
+                for rod in (bent, flat)
+            ]
+        )
+        / LENGTH_M
+        for sections in (COARSE, FINE)
+    }
+    return {
+        'twist_error_fraction': float(errors[FINE].max()),
+        'twist_order': float((errors[COARSE] / errors[FINE]).min()),
     }
 
 

@@ -1,10 +1,11 @@
-"""Straight rods as simulated robots, for comparison with the elastica."""
+"""Rods as simulated robots, for comparison with the elastica and with the Kirchhoff rod."""
 
 import numpy as np
 
 from soft_arm_description.robot import Robot
 from soft_arm_description.world import World
 from soft_arm_experiments.physics.elastica import elastica_points_m
+from soft_arm_experiments.physics.kirchhoff import kirchhoff_tip_m
 from soft_arm_physics import Simulation
 from soft_arm_physics.model.checks import slowest_mode_rad_s
 
@@ -14,14 +15,16 @@ RADIUS_M = 1e-3  # thin: a thick rod's sections turn with inertia of their own
 
 def rod_robot(
     length_m: float,
-    bending_stiffness_n_m2: float,
+    bending_stiffness_n_m2: float | tuple[float, float],
     mass_kg_m: float,
     sections: int,
     torsional_n_m2: float | None = None,
+    rest_bend_rad: float = 0.0,
 ) -> Robot:
-    """Return a straight rod as a robot that no pressure bends; its base stands in the origin.
+    """Return a rod as a robot that no pressure bends; its base stands in the origin.
 
-    Without a torsional stiffness it does not twist.
+    Without a torsional stiffness it does not twist. At rest it is an arc that bends by
+    `rest_bend_rad` towards x.
     """
     segment = {
         'name': 'rod',
@@ -42,7 +45,7 @@ def rod_robot(
         'phi_deg': 0.0,
         'pressure_unit_pa': 1.0e5,
         'pressure_limits_pa': [0.0, 1.0e5],
-        'theta_coefficients_rad': [0.0, 0.0, 0.0, 0.0],
+        'theta_coefficients_rad': [rest_bend_rad, 0.0, 0.0, 0.0],
     }
     base = {
         'frame': 'rod_base_link',
@@ -97,6 +100,44 @@ def tip_error_m(
     )[-1]
     tip = sim.robot.T_base_tip()[:3, 3]
     return float(np.linalg.norm(tip - [truth[0], 0.0, truth[1]]))
+
+
+def spatial_error_m(
+    length_m: float,
+    stiffness_n_m2: tuple[float, float, float],
+    mass_kg_m: float,
+    sections: int,
+    *,
+    rest_bend_rad: float = 0.0,
+    tip_force_n: tuple[float, float, float] = (0.0, 0.0, 0.0),
+    gravity_m_s2: tuple[float, float, float] = (0.0, 0.0, 0.0),
+) -> float:
+    """Distance of a simulated rod's tip at rest from the Kirchhoff rod's [m].
+
+    Args:
+        length_m, mass_kg_m: Length [m] and mass per length [kg/m].
+        stiffness_n_m2: EI about x, EI about y and GJ [N m^2].
+        sections: Sections of the chain.
+        rest_bend_rad: Bend towards x without load [rad].
+        tip_force_n: Force on the tip [N].
+        gravity_m_s2: Gravity [m/s^2].
+    """
+    world = World(schema_version=1, name='rod', description='', gravity_m_s2=gravity_m_s2)
+    *bending_n_m2, torsional_n_m2 = stiffness_n_m2
+    rod = rod_robot(
+        length_m, tuple(bending_n_m2), mass_kg_m, sections, torsional_n_m2, rest_bend_rad
+    )
+    sim = Simulation(rod, world)
+    sim.apply_load('rod', 'tip', tip_force_n)
+    sim.settle(120.0, critical=True)
+    truth_m = kirchhoff_tip_m(
+        length_m,
+        stiffness_n_m2,
+        rest_curvature_1_m=(0.0, rest_bend_rad / length_m, 0.0),
+        tip_force_n=tip_force_n,
+        weight_n_m=tuple(mass_kg_m * g for g in gravity_m_s2),
+    )
+    return float(np.linalg.norm(sim.robot.T_base_tip()[:3, 3] - truth_m))
 
 
 def first_frequency_hz(

@@ -19,6 +19,7 @@ def test_every_promised_figure_is_measured(monkeypatch, capsys):
     assert status in (0, 1) and set(bench_physics.PROMISES) <= set(measured)
     assert measured['somo_ratio'] is None and measured['somo_ball_ratio'] is None
     assert measured['cantilever_order'] == pytest.approx(4.0, abs=0.2)
+    assert measured['twist_order'] == pytest.approx(4.0, abs=0.5)
     assert measured['cosserat_error_fraction'] < 0.02
     assert measured['blocked_force_error_fraction'] < 0.05
     assert measured['contacts_hand'] > 1.0

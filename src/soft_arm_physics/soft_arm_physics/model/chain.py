@@ -20,6 +20,7 @@ from scipy.spatial.transform import Rotation
 from soft_arm_description.segments import (
     BellowsSegment,
     ModalSegment,
+    RoundSegment,
     Segment,
     SingleBendSegment,
     TorqueSegment,
@@ -85,7 +86,8 @@ def has_twist(segment: Segment) -> bool:
     """Return whether the segment twists."""
     if isinstance(segment, (BellowsSegment, TorqueSegment)):
         return False
-    return segment.stiffness.torsional_n_m2 is not None
+    given = segment.stiffness.torsional_n_m2, segment.material.poisson_ratio
+    return any(value is not None for value in given)
 
 
 def add_chain(parent: Link, offset_m: float, segment: Segment, prefix: str) -> Chain:
@@ -127,19 +129,28 @@ def _add_joints(body: mujoco.MjsBody, segment: Segment, prefix: str, i: int, h: 
         _add_hinges(body, name, i)
     else:
         middle, time_s = np.array((i + 0.5) / segment.sections), segment.damping_time_s
-        slides = has_slides(segment)
-        if slides and i % 2 == 0:
-            slide = _add_slide(body, f'{name}_slide_{i}')
+        # Slide and twist before and after the bend by turns: on average they stretch and turn both
+        # half sections.
+        if i % 2 == 0:
+            _add_axial_joints(body, segment, name, i, h)
         about_x, about_y = segment.bending_stiffness_n_m2(middle) / h
         for hinge, stiffness in zip(_add_hinges(body, name, i), (about_y, about_x), strict=True):
             _set_spring(hinge, stiffness, time_s)
-        if has_twist(segment):
-            twist = body.add_joint(name=f'{name}_twist_{i}', type=_HINGE, axis=[0, 0, 1])
-            _set_spring(twist, float(segment.torsional_stiffness_n_m2(middle)) / h, time_s)
-        if slides:
-            # Before and after the bend by turns: on average it stretches both half sections.
-            slide = slide if i % 2 == 0 else _add_slide(body, f'{name}_slide_{i}')
-            _set_spring(slide, float(segment.axial_stiffness_n(middle)) / h, time_s)
+        if i % 2 == 1:
+            _add_axial_joints(body, segment, name, i, h)
+
+
+def _add_axial_joints(
+    body: mujoco.MjsBody, segment: RoundSegment, name: str, i: int, h: float
+) -> None:
+    """Add slide and twist of section i, where its segment has them."""
+    middle, time_s = np.array((i + 0.5) / segment.sections), segment.damping_time_s
+    if has_slides(segment):
+        slide = _add_slide(body, f'{name}_slide_{i}')
+        _set_spring(slide, float(segment.axial_stiffness_n(middle)) / h, time_s)
+    if has_twist(segment):
+        twist = body.add_joint(name=f'{name}_twist_{i}', type=_HINGE, axis=[0, 0, 1])
+        _set_spring(twist, float(segment.torsional_stiffness_n_m2(middle)) / h, time_s)
 
 
 def _add_slide(body: mujoco.MjsBody, name: str) -> mujoco.MjsJoint:

@@ -80,6 +80,25 @@ def test_torques_bend_hinges_by_torque_over_stiffness():
     assert sim.robot.joint_positions() == pytest.approx([0.1, -0.04] * 5, abs=1e-4)
 
 
+def test_poissons_ratio_lets_a_bent_body_twist():
+    """A force across the plane of the bend twists it; G J is E I / (1 + nu)."""
+    segment = load_robot('modal_bellows').segments[0]
+    torsional_n_m2 = segment.bending_stiffness_n_m2(0.0)[0] / (1.0 + 0.49)
+    tips_m = []
+    for poisson_ratio, given_n_m2 in ((0.49, None), (None, 1.0), (None, torsional_n_m2)):
+        material = segment.material.model_dump() | {'poisson_ratio': poisson_ratio}
+        stiffness = segment.stiffness.model_dump() | {'torsional_n_m2': given_n_m2}
+        robot = changed('modal_bellows', material=material, stiffness=stiffness)
+        sim = Simulation(robot, FREE_SPACE)
+        sim.robot.actuate([sim.robot.actuation[0].high])
+        sim.apply_load(robot.name, 'tip', (0.0, 0.3, 0.0))
+        sim.settle(60.0, critical=True)
+        tips_m.append(sim.robot.T_base_tip()[:3, 3])
+    twisting, rigid, same = tips_m
+    assert twisting == pytest.approx(same, abs=1e-5)
+    assert np.linalg.norm(twisting - rigid) > 1e-3
+
+
 def test_the_base_carries_the_weight_and_the_load():
     sim = Simulation('two_module_arm')
     sim.apply_load('two_module_arm', 'tip', (0.3, 0.0, 0.0), (0.0, 0.0, 0.01))
