@@ -10,6 +10,7 @@ from soft_arm_description.rigid_bodies import AT_ORIGIN, RigidBody, with_mesh_pa
 from soft_arm_description.segments.values import (
     Density,
     Direction,
+    DragCoefficient,
     FrictionCoefficient,
     Name,
     Place,
@@ -33,12 +34,25 @@ class WorldFileError(DescriptionError):
     """A world file that cannot be used; one line with file, key, value and remedy."""
 
 
+class LimbDrag(Strict):
+    """Drag coefficients of limbs.
+
+    Across the axis over the width that a limb shows, along it over its whole surface, and of its
+    blunt end over the end's area.
+    """
+
+    across: DragCoefficient = 1.1
+    along: DragCoefficient = 0.012
+    end: DragCoefficient = 1.0
+
+
 class Medium(Strict):
     """Fluid around everything; it gives drag and buoyancy."""
 
     name: Name
     density_kg_m3: Density
     viscosity_pa_s: Annotated[float, number(0.0, 1e4, 'Pa s')]
+    drag: LimbDrag = LimbDrag()
 
 
 class Ground(Strict):

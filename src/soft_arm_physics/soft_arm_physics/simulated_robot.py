@@ -288,7 +288,7 @@ class SimulatedRobot:
     def base_wrench(self) -> np.ndarray:
         """Force [N] and torque [N m] of the mount on the robot at its base, (6,), in the world.
 
-        It holds weight, inertia, buoyancy, loads and contacts, but no drag of a medium.
+        It holds weight, inertia, buoyancy, loads, contacts and the drag of the last time step.
         """
         model, data = self.state.model, self.state.data
         mujoco.mj_forward(model, data)

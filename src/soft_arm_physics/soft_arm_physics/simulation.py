@@ -37,6 +37,7 @@ from soft_arm_physics.model.checks import (
     divergence,
     slowest_mode_rad_s,
 )
+from soft_arm_physics.model.drag import make_drag
 from soft_arm_physics.model.urdf import write_urdf
 from soft_arm_physics.model.world import build, pose
 from soft_arm_physics.simulated_robot import SimulatedRobot
@@ -127,6 +128,7 @@ class Simulation:
             make_chambers(bodies, p, mismatches),
             make_bellows(model, bodies, mismatches),
             rests.build(),
+            make_drag(model, built.drag),
             rests.n_sources,
             {b.name: sensor_noise(seed, i) for i, b in enumerate(bodies)},
         )
@@ -336,7 +338,7 @@ class Simulation:
         return self._spec
 
     def to_mjcf(self) -> str:
-        """Return the model as MJCF, without what drives it: pressures, tendons and torques."""
+        """Return the model as MJCF, without pressures, tendons, torques and drag."""
         return str(self._spec.to_xml())
 
     def to_urdf(self) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from soft_arm_physics.actuation.bellows import BellowsChain
 from soft_arm_physics.actuation.chambers import Chambers
+from soft_arm_physics.actuation.drag import Drag
 from soft_arm_physics.actuation.engine import copy_model
 from soft_arm_physics.actuation.rest_shape import Rests
 from soft_arm_physics.actuation.stepping import Loads, Views, make_loads, make_views, places
@@ -28,6 +29,7 @@ class State:
     chambers: Chambers
     bellows: BellowsChain
     rests: Rests
+    drag: Drag
     loads: Loads
     sources: np.ndarray
     noise: dict[str, np.random.Generator]
@@ -40,6 +42,7 @@ class State:
         chambers: Chambers,
         bellows: BellowsChain,
         rests: Rests,
+        drag: Drag,
         n_sources: int,
         noise: dict[str, np.random.Generator],
     ) -> Self:
@@ -47,7 +50,7 @@ class State:
         views = make_views(model, data, places(model))
         loads = make_loads(np.zeros((0, 10)))
         sources = np.zeros(n_sources)
-        return cls(model, data, views, chambers, bellows, rests, loads, sources, noise)
+        return cls(model, data, views, chambers, bellows, rests, drag, loads, sources, noise)
 
     def copy(self) -> 'State':
         """Return an independent copy."""
@@ -91,5 +94,6 @@ class State:
             self.bellows,
             self.rests,
             self.loads,
+            self.drag,
             self.sources,
         )

@@ -11,6 +11,7 @@ import numpy as np
 from soft_arm_kinematics.backends.machine_code import njit
 from soft_arm_physics.actuation.bellows import BellowsChain, add_bellows_forces
 from soft_arm_physics.actuation.chambers import Chambers, step_chambers
+from soft_arm_physics.actuation.drag import Drag, add_drag
 from soft_arm_physics.actuation.engine import mj_kinematics, mj_step1, mj_step2
 from soft_arm_physics.actuation.rest_shape import Rests, add_rest_forces, measure_bends
 
@@ -26,6 +27,8 @@ class Views(NamedTuple):
         q: Work space: position of each degree of freedom, (nv,).
         com_m, rotation, wrench: Centres of mass (nbody, 3), orientations (nbody, 9), applied forces
             and torques (nbody, 6) of the bodies in the world.
+        tree_com_m, velocity: Centres of mass of the bodies with what they carry (nbody, 3), and
+            velocities (nbody, 6) as in `add_drag`.
     """
 
     qpos: np.ndarray
@@ -37,6 +40,8 @@ class Views(NamedTuple):
     com_m: np.ndarray
     rotation: np.ndarray
     wrench: np.ndarray
+    tree_com_m: np.ndarray
+    velocity: np.ndarray
 
 
 class Loads(NamedTuple):
@@ -75,6 +80,8 @@ def make_views(model: mujoco.MjModel, data: mujoco.MjData, place: np.ndarray) ->
         data.xipos,
         data.xmat,
         data.xfrc_applied,
+        data.subtree_com,
+        data.cvel,
     )
 
 
@@ -95,6 +102,7 @@ def advance(
     bellows: BellowsChain,
     rests: Rests,
     loads: Loads,
+    drag: Drag,
     sources: np.ndarray,
 ) -> int:
     """Advance by `steps` steps of `dt_s` [s]; return how many were made before it diverged.
@@ -105,6 +113,7 @@ def advance(
         dt_s: The model's time step [s].
         views: Arrays of model and data.
         chambers, bellows, rests, loads: The actuation, in place.
+        drag: Drag of the medium.
         sources: Effective pressures [Pa] of all chambers, which are set, and values of the other
             coordinates, (n,).
     """
@@ -121,7 +130,7 @@ def advance(
         add_bellows_forces(views.q, sources, bellows, views.force, views.damping)
         add_rest_forces(rests, sources, views.force)
         mj_step1(model, data)
-        _add_loads(views, loads)  # it needs the poses of step 1
+        _add_loads(views, loads, drag)  # it needs poses and velocities of step 1
         mj_step2(model, data)
         for i in range(n_dof):
             if not abs(views.qvel[i]) < FASTEST_SANE:
@@ -140,6 +149,7 @@ def record(
     bellows: BellowsChain,
     rests: Rests,
     loads: Loads,
+    drag: Drag,
     sources: np.ndarray,
     valves: np.ndarray,
     values: np.ndarray,
@@ -153,7 +163,7 @@ def record(
 
     Args:
         every: Time steps for each step of the schedule.
-        model, data, dt_s, views, chambers, bellows, rests, loads, sources: As in `advance`.
+        model, data, dt_s, views, chambers, bellows, rests, loads, drag, sources: As in `advance`.
         valves: Targets [Pa] and flow resistances [Pa s/m^3] of the valves, (steps, 2, chambers).
         values: Sources, (steps, n); those of chambers are ignored.
         sites: Sites to record, (m,).
@@ -165,7 +175,9 @@ def record(
     for step in range(len(qpos)):
         chambers.target_pa[:], chambers.resistance_pa_s_m3[:] = valves[step, 0], valves[step, 1]
         sources[n_chambers:] = values[step, n_chambers:]
-        done = advance(every, model, data, dt_s, views, chambers, bellows, rests, loads, sources)
+        done = advance(
+            every, model, data, dt_s, views, chambers, bellows, rests, loads, drag, sources
+        )
         if done < every:
             return step
         mj_kinematics(model, data)
@@ -177,10 +189,12 @@ def record(
 
 
 @njit(cache=True, nogil=True)
-def _add_loads(views: Views, loads: Loads) -> None:
-    for i in range(len(loads.body)):
-        for k in range(6):
-            views.wrench[loads.body[i], k] = 0.0
+def _add_loads(views: Views, loads: Loads, drag: Drag) -> None:
+    for body in loads.body:
+        views.wrench[body, :] = 0.0
+    for body in drag.body:
+        views.wrench[body, :] = 0.0
+    add_drag(drag, views.com_m, views.rotation, views.tree_com_m, views.velocity, views.wrench)
     for i in range(len(loads.body)):
         body = loads.body[i]
         R, f, arm = views.rotation[body], loads.wrench[i], loads.arm_m[i]

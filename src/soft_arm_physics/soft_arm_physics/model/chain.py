@@ -11,7 +11,9 @@ Names: bodies `<segment>_<i>`, i = 0..N, the last at the segment's end; joints `
 `<segment>_slide_<i>` and, of the torque kind, `<segment>_<hinge>_<i>`; all after a prefix.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import mujoco
 import numpy as np
@@ -28,6 +30,7 @@ from soft_arm_description.segments import (
 from soft_arm_physics.errors import PhysicsError
 from soft_arm_physics.model.inertia import Inertia, shape_volume_m3
 
+_Link = TypeVar('_Link')
 _HINGE, _SLIDE = mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE
 GEOMS = {
     'capsule': mujoco.mjtGeom.mjGEOM_CAPSULE,
@@ -190,8 +193,8 @@ def _set_spring(joint: mujoco.MjsJoint, stiffness: float, damping_time_s: float)
 
 
 def pieces(
-    links: list[Link], offset_m: float, segment: Segment, h: float
-) -> list[tuple[Link, float, float, float, float]]:
+    links: Sequence[_Link], offset_m: float, segment: Segment, h: float
+) -> list[tuple[_Link, float, float, float, float]]:
     """Return the links' pieces between joints: link, ends z on it [m], ends as shares of the rod.
 
     The first half link belongs to the link that the segment stands on.
@@ -262,12 +265,9 @@ def _frustum_m3(radii_m: np.ndarray, height_m: float) -> float:
 
 
 def add_shapes(
-    parent: Link, offset_m: float, chain: Chain, *, is_first: bool, is_last: bool, in_medium: bool
+    parent: Link, offset_m: float, chain: Chain, *, is_first: bool, is_last: bool
 ) -> None:
-    """Add a segment's shapes for contact; a capsule's caps stay within the robot's ends.
-
-    In a medium, cylinders that touch nothing carry the drag: they do not overlap as capsules do.
-    """
+    """Add a segment's shapes for contact; a capsule's caps stay within the robot's ends."""
     segment = chain.segment
     h = segment.natural_length_m / segment.sections
     links, base_s_m = [parent, *chain.links], parent.s_m + offset_m
@@ -275,10 +275,6 @@ def add_shapes(
     for link, low, high, a, b in pieces(links, offset_m, segment, h):
         radius_m = float(segment.radius_m(np.array((a + b) / 2)))
         shape, at = segment.collision, np.zeros(3)
-        if in_medium:
-            drag = link.body.add_geom(type=GEOMS['cylinder'], mass=0.0, contype=0, conaffinity=0)
-            drag.size, drag.group = [radius_m, (high - low) / 2, 0.0], HIDDEN_GROUP
-            drag.pos, drag.fluid_ellipsoid = [0.0, 0.0, (low + high) / 2], 1.0
         if shape == 'none':
             continue
         if shape in ('capsule', 'sphere'):

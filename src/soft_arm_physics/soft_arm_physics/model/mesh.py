@@ -54,3 +54,15 @@ def mesh_volume_m3(path: str) -> float:
         )
     corners = vertices[faces]
     return float(abs(np.linalg.det(corners).sum()) / 6.0)
+
+
+def mesh_spans(path: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return widths [m] and areas [m^2] that a closed mesh shows along its axes, (3,) each.
+
+    Where it is not convex, the areas of what it hides from the flow count as well.
+    """
+    vertices_m, triangles = read_mesh(path)
+    corners_m = vertices_m[triangles]
+    edges_m = corners_m[:, 1:] - corners_m[:, :1]
+    normals_m2 = np.cross(edges_m[:, 0], edges_m[:, 1]) / 2.0
+    return np.ptp(vertices_m, axis=0), np.abs(normals_m2).sum(axis=0) / 2.0

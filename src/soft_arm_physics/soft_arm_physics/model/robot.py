@@ -118,7 +118,6 @@ def add_robot(
                 chain,
                 is_first=i == 0,
                 is_last=i == len(chains) - 1,
-                in_medium=medium_density_kg_m3 > 0.0,
             )
         _add_discs(chains, robot, offset_m)
     links = [base, *(link for chain in chains for link in chain.links)]

@@ -12,6 +12,7 @@ from soft_arm_description.rigid_bodies import RigidBody
 from soft_arm_description.world import Camera, Light, World
 from soft_arm_physics.errors import PhysicsError
 from soft_arm_physics.model.chain import Link
+from soft_arm_physics.model.drag import DragPoint, body_drag, robot_drag
 from soft_arm_physics.model.inertia import shape_volume_m3
 from soft_arm_physics.model.mesh import mesh_volume_m3
 from soft_arm_physics.model.robot import Neighbours, RobotBodies, add_robot, add_simple_shape
@@ -34,6 +35,7 @@ class Built:
 
     spec: mujoco.MjSpec
     robots: list[RobotBodies]
+    drag: list[DragPoint]
 
 
 def build(assembly: Assembly, world: World, time_step_s: float) -> Built:
@@ -72,7 +74,16 @@ def build(assembly: Assembly, world: World, time_step_s: float) -> Built:
         _add_camera(spec, camera, robots)
     for load in world.loads:
         _robot_of('load', load.robot, robots)
-    return Built(spec, list(robots.values()))
+    return Built(spec, list(robots.values()), _drag(assembly, world, list(robots.values())))
+
+
+def _drag(assembly: Assembly, world: World, robots: list[RobotBodies]) -> list[DragPoint]:
+    medium = world.medium
+    if medium is None:
+        return []
+    moving = [item for item in (*assembly.bodies, *world.objects) if not item.fixed]
+    limbs = [point for bodies in robots for point in robot_drag(bodies, medium)]
+    return [*(body_drag(item, medium) for item in moving), *limbs]
 
 
 def _new_spec(world: World, time_step_s: float) -> mujoco.MjSpec:
@@ -81,10 +92,7 @@ def _new_spec(world: World, time_step_s: float) -> mujoco.MjSpec:
     spec.memory = MEMORY_BYTES
     option = spec.option
     option.timestep, option.gravity = time_step_s, world.gravity_m_s2
-    # Both take the joints' damping implicitly, with the same result. `implicitfast` also takes the
-    # drag implicitly, which costs ten times as much as the rest of a step.
-    kinds = mujoco.mjtIntegrator
-    option.integrator = kinds.mjINT_EULER if world.medium else kinds.mjINT_IMPLICITFAST
+    option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     # In a medium contacts are few and joints many: PGS iterates over contacts and finds the same
     # forces three times as fast as Newton's method, which factors a matrix of all joints.
     solvers = mujoco.mjtSolver
@@ -93,11 +101,6 @@ def _new_spec(world: World, time_step_s: float) -> mujoco.MjSpec:
     option.noslip_iterations = 0 if world.medium else NO_SLIP_ITERATIONS
     bits = mujoco.mjtDisableBit  # a body has too few shapes for a search tree over them
     option.disableflags |= int(bits.mjDSBL_AUTORESET | bits.mjDSBL_MIDPHASE)
-    if world.medium is not None:
-        option.density, option.viscosity = (
-            world.medium.density_kg_m3,
-            world.medium.viscosity_pa_s,
-        )
     return spec
 
 
@@ -146,7 +149,6 @@ def _add_body(spec: mujoco.MjSpec, item: RigidBody, density: float) -> None:
     body.add_freejoint()
     if item.mass_kg is not None and density > 0.0:
         body.gravcomp = density * (item.volume_m3 or volume_m3) / item.mass_kg
-        geom.fluid_ellipsoid = 1.0
 
 
 def _add_mounted(
