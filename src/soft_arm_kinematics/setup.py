@@ -14,6 +14,7 @@ setup(
     install_requires=[
         'soft_arm_description',
         'llvmlite',
+        'matplotlib>=3.8',
         'numba>=0.61',
         'numpy>=1.26',
         'pydantic>=2.9',
@@ -25,8 +26,7 @@ setup(
     description='Kinematics of soft arms: arcs, Jacobians, pressure curves, workspace tables.',
     license='Apache-2.0',
     extras_require={
-        'plot': ['matplotlib>=3.8'],
-        'test': ['hypothesis', 'matplotlib>=3.8', 'pytest', 'pyyaml'],
+        'test': ['hypothesis', 'pytest', 'pyyaml'],
         'torch': ['torch'],
     },
     entry_points={

@@ -14,6 +14,8 @@ setup(
     install_requires=[
         'soft_arm_description',
         'soft_arm_kinematics',
+        'gymnasium>=1.1',
+        'matplotlib>=3.8',
         'mujoco>=3.17,<4',  # 4.0.0 has a wrong Hessian of sparse constraints
         'numba>=0.61',
         'numpy',
@@ -28,9 +30,7 @@ setup(
     description='Physics of any robot file in MuJoCo, with contact; no ROS, no devices.',
     license='Apache-2.0',
     extras_require={
-        'environment': ['gymnasium>=1.1'],
-        'plot': ['matplotlib>=3.8'],
-        'test': ['gymnasium>=1.1', 'hypothesis', 'matplotlib>=3.8', 'pytest', 'pyyaml'],
+        'test': ['hypothesis', 'pytest', 'pyyaml'],
     },
     entry_points={
         'softarm.calibrate': ['stiffness = soft_arm_physics.cli.calibrate_stiffness:main'],

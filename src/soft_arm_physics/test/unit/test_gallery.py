@@ -43,3 +43,14 @@ def test_every_example_is_here_and_short():
     scripts = sorted(GALLERY.glob('*.py'))
     assert [script.name for script in scripts] == sorted(RUNS)
     assert all(len(script.read_text().splitlines()) <= 60 for script in scripts)
+
+
+@pytest.mark.parametrize('package', ['soft_arm_physics', 'soft_arm_kinematics'])
+def test_pip_installs_what_examples_and_public_names_import(package, monkeypatch):
+    given = {}
+    monkeypatch.setattr('setuptools.setup', lambda **arguments: given.update(arguments))
+    root = GALLERY.parents[1] / 'src' / package
+    monkeypatch.chdir(root)
+    runpy.run_path(str(root / 'setup.py'))
+    names = {re.match(r'\w+', requirement)[0] for requirement in given['install_requires']}
+    assert names >= ({'gymnasium', 'matplotlib'} if 'physics' in package else {'matplotlib'})
