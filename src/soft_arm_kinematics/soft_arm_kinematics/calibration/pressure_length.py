@@ -23,9 +23,11 @@ from soft_arm_description.csv_file import CsvFileError, need, read_csv
 from soft_arm_description.rig import Devices, Rig
 from soft_arm_description.robot import Robot
 from soft_arm_description.segments import BellowsSegment, Name
+from soft_arm_description.segments import PressureLength as Points
 from soft_arm_kinematics.calibration.curve_families import CurveFit, Exponential, Family, fit_best
 from soft_arm_kinematics.errors import CurveError
 
+CLOSE_FIT = 0.01  # of the points' range of lengths: an exponential that near passes through them
 RELATIVE_TOLERANCE = 1e-6  # of the calibrated range: round-off at a limit is not extrapolation
 
 
@@ -223,14 +225,38 @@ def measurement_of(
 
 
 def curve_of_robot_file(robot: Robot) -> PressureLengthCurve:
-    """Fit the curve to the points in the robot file, for use before a rig is calibrated."""
-    data: dict[str, tuple[np.ndarray, ...]] = {
-        name: (np.array(s.actuators.curve.pressure_pa), np.array(s.actuators.curve.length_m))
-        for s in robot.segments
-        if isinstance(s, BellowsSegment)
-        for name in s.actuators.names
-    }
-    return fit_curve(robot, data)
+    """Return the curves through the points in the robot file, for use before calibration.
+
+    Raises:
+        CurveError: If no rising curve passes through the points of a segment.
+    """
+    return PressureLengthCurve(
+        {
+            name: fit_points(name, s.actuators.curve)
+            for s in robot.segments
+            if isinstance(s, BellowsSegment)
+            for name in s.actuators.names
+        }
+    )
+
+
+def fit_points(name: str, points: Points) -> CurveFit:
+    """Return one actuator's curve through the points of a robot file.
+
+    It is an exponential where that passes through all points, within 1 % of their range of lengths,
+    and else the monotone piecewise cubic.
+
+    Raises:
+        CurveError: If neither fits.
+    """
+    data = np.array(points.pressure_pa), np.array(points.length_m)
+    try:
+        fit = fit_named(name, data, 'exponential')
+    except CurveError:
+        fit = None
+    if fit is not None and fit.residual_max <= CLOSE_FIT * np.ptp(data[1]):
+        return fit
+    return fit_named(name, data, 'monotone_spline')
 
 
 def read_points(

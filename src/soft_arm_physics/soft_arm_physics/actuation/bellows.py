@@ -22,7 +22,10 @@ class BellowsChain(NamedTuple):
 
     Attributes:
         chamber: Chamber of each bellows, (b,).
-        rest_m, span_m, scale_pa: Curves L = rest + span (exp(p / scale) - 1), (b,).
+        rest_m, span_m, scale_pa: Curves L = rest + span (exp(p / scale) - 1), (b,). Where the scale
+            is 0, the pressure is interpolated in the table: rest and span are its first length and
+            its step [m].
+        table_pa: Pressures of such curves at equal steps of length, (b, steps + 1); else nan.
         area_m2, radius_m, cosine, sine: Effective areas [m^2], distances from the axis [m] and
             directions, (b,).
         cells: Cells of each segment, (s,).
@@ -37,6 +40,7 @@ class BellowsChain(NamedTuple):
     rest_m: np.ndarray
     span_m: np.ndarray
     scale_pa: np.ndarray
+    table_pa: np.ndarray
     area_m2: np.ndarray
     radius_m: np.ndarray
     cosine: np.ndarray
@@ -50,6 +54,22 @@ class BellowsChain(NamedTuple):
     slide_dof: np.ndarray
     hinge_x_dof: np.ndarray
     hinge_y_dof: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def curve_pressure(length_m: float, b: int, c: BellowsChain) -> tuple[float, float]:
+    """Return the pressure [Pa] at which bellows b has a length [m], and its slope [Pa/m]."""
+    x = (length_m - c.rest_m[b]) / c.span_m[b]
+    if c.scale_pa[b] == 0.0:
+        table = c.table_pa[b]
+        i = min(max(int(x), 0), len(table) - 2)
+        rise = table[i + 1] - table[i]
+        return table[i] + rise * (x - i), rise / c.span_m[b]
+    argument = 1.0 + x
+    if argument > MIN_CURVE_ARGUMENT:
+        return c.scale_pa[b] * math.log1p(x), c.scale_pa[b] / (c.span_m[b] * argument)
+    p = math.log(MIN_CURVE_ARGUMENT) + argument / MIN_CURVE_ARGUMENT - 1.0
+    return c.scale_pa[b] * p, c.scale_pa[b] / (c.span_m[b] * MIN_CURVE_ARGUMENT)
 
 
 @njit(cache=True, nogil=True)
@@ -95,17 +115,9 @@ def add_bellows_forces(
                 for b in range(c.bellows_start[s], c.bellows_start[s + 1]):
                     offset = 0.5 * c.radius_m[b] * (ux * c.cosine[b] + uy * c.sine[b])
                     length = 2 * n * (tangent * arc - offset)
-                    strain = (length - c.rest_m[b]) / c.span_m[b]
-                    argument = 1.0 + strain
-                    if argument > MIN_CURVE_ARGUMENT:
-                        p = c.scale_pa[b] * math.log1p(strain)
-                    else:
-                        p = c.scale_pa[b] * (
-                            math.log(MIN_CURVE_ARGUMENT) + argument / MIN_CURVE_ARGUMENT - 1.0
-                        )
-                        argument = MIN_CURVE_ARGUMENT
+                    p, slope = curve_pressure(length, b, c)
                     push = c.area_m2[b] * (effective_pa[c.chamber[b]] - p)
-                    stiffness = 2 * n * c.area_m2[b] * c.scale_pa[b] / (c.span_m[b] * argument)
+                    stiffness = 2 * n * c.area_m2[b] * slope
                     gx = tangent * d_arc * ux - 0.5 * c.radius_m[b] * c.cosine[b]
                     gy = tangent * d_arc * uy - 0.5 * c.radius_m[b] * c.sine[b]
                     force[slide] += push * arc * share

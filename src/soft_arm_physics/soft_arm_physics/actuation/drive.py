@@ -14,7 +14,8 @@ from soft_arm_description.segments import (
     TendonSegment,
     TorqueSegment,
 )
-from soft_arm_kinematics.calibration.pressure_length import PressureLengthCurve, fit_named
+from soft_arm_kinematics.calibration.curve_families import Exponential
+from soft_arm_kinematics.calibration.pressure_length import fit_points
 from soft_arm_physics.actuation.bellows import BellowsChain
 from soft_arm_physics.actuation.chambers import Chambers
 from soft_arm_physics.actuation.pneumatics import Pneumatics
@@ -22,6 +23,7 @@ from soft_arm_physics.actuation.rest_shape import Rests, section_bends
 from soft_arm_physics.model.robot import RobotBodies
 
 NEARLY_STRAIGHT_PER_PA = 1e-9
+TABLE_STEPS = 1024  # of the inverse of a curve that is not an exponential
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ def make_bellows(
     model: mujoco.MjModel, robots: list[RobotBodies], mismatches: list[Mismatch]
 ) -> BellowsChain:
     """Return the bellows of all robots."""
-    curves, layout, chambers = [], [], []
+    curves, tables, layout, chambers = [], [], [], []
     segments: list[tuple[str, BellowsSegment]] = []
     first = 0
     for bodies, mismatch in zip(robots, mismatches, strict=True):
@@ -132,7 +134,9 @@ def make_bellows(
                 segments.append((bodies.prefix + segment.name, segment))
                 own = [names.index(name) for name in segment.chambers]
                 chambers += [first + k for k in own]
-                curves.append(_curves(segment, mismatch, own))
+                curve, table = _curves(segment, mismatch, own)
+                curves.append(curve)
+                tables.append(table)
                 a = segment.actuators
                 layout += [
                     (a.effective_area_m2, a.centre_radius_m, np.cos(angle), np.sin(angle))
@@ -154,6 +158,7 @@ def make_bellows(
         rest_m=rest_m,
         span_m=span_m,
         scale_pa=scale_pa,
+        table_pa=np.concatenate([*tables, np.zeros((0, TABLE_STEPS + 1))]),
         area_m2=area_m2,
         radius_m=radius_m,
         cosine=cosine,
@@ -170,25 +175,33 @@ def make_bellows(
     )
 
 
-def _curves(segment: BellowsSegment, mismatch: Mismatch, own: list[int]) -> np.ndarray:
-    """Return rest, span and scale of a segment's bellows, (3, n)."""
-    points = segment.actuators.curve
-    data = np.array(points.pressure_pa), np.array(points.length_m)
-    curve = PressureLengthCurve(
-        {name: fit_named(name, data, 'exponential') for name in segment.chambers}
-    )
-    growth = np.where(
-        np.abs(curve.growth_per_pa) < NEARLY_STRAIGHT_PER_PA,
-        NEARLY_STRAIGHT_PER_PA,
-        curve.growth_per_pa,
-    )
-    return np.stack(
-        [
-            curve.length_0_m + mismatch.length_offset_m[own],
-            curve.slope_0_m_per_pa / growth * mismatch.length_gain[own],
-            1.0 / growth,
-        ]
-    )
+def _curves(
+    segment: BellowsSegment, mismatch: Mismatch, own: list[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return rest, span and scale (3, n) and tables (n, steps + 1) of a segment's bellows.
+
+    A bellows has a table where its curve is not an exponential: `BellowsChain`.
+    """
+    curve = fit_points(segment.name, segment.actuators.curve).curve
+    offset_m, gain = mismatch.length_offset_m[own], mismatch.length_gain[own]
+    if isinstance(curve, Exponential):
+        growth = curve.growth_per_pa
+        if abs(growth) < NEARLY_STRAIGHT_PER_PA:
+            growth = NEARLY_STRAIGHT_PER_PA
+        numbers = (
+            curve.value_0 + offset_m,
+            curve.slope_0 / growth * gain,
+            np.full(len(own), 1.0 / growth),
+        )
+        return np.stack(numbers), np.full((len(own), TABLE_STEPS + 1), np.nan)
+    rest_m = float(curve.values(np.zeros(1))[0])
+    limits_pa = np.array(segment.actuators.curve.pressure_pa)[[0, -1]]
+    lengths_m = np.linspace(*curve.values(limits_pa), TABLE_STEPS + 1)
+    table_pa = curve.pressures(lengths_m, limits_pa)
+    table_pa[[0, -1]] = limits_pa
+    low_m = rest_m + offset_m + gain * (lengths_m[0] - rest_m)
+    step_m = gain * (lengths_m[1] - lengths_m[0])
+    return np.stack([low_m, step_m, np.zeros(len(own))]), np.tile(table_pa, (len(own), 1))
 
 
 def _starts(counts: np.ndarray | list[int]) -> np.ndarray:

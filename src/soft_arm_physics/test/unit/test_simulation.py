@@ -72,6 +72,28 @@ def test_without_load_a_robot_has_the_shape_of_its_kinematics(robot):
     assert sim.robot.T_base_tip()[:3, 3] == pytest.approx(tip[:3, 3], abs=4e-3 * tip[2, 3])
 
 
+S_CURVE = {
+    'pressure_pa': [-90e3, -60e3, -30e3, 0.0, 30e3, 60e3, 90e3],
+    'length_m': [0.070, 0.075, 0.085, 0.105, 0.140, 0.165, 0.175],
+}
+
+
+def test_bellows_have_the_lengths_of_an_s_curve_and_those_of_the_kinematics():
+    content = load_robot('two_module_arm').model_dump(mode='json')
+    for segment in content['segments']:
+        segment['actuators'] |= {'curve': S_CURVE, 'pressure_limits_pa': [-90e3, 90e3]}
+    sim = Simulation(Robot.model_validate(content), FREE_SPACE)
+    curve = make_arm(sim.robot.robot).curve
+    for pressure_pa in (-90e3, -30e3, 45e3, 90e3):
+        sim.robot.actuate([pressure_pa] * 6)
+        sim.settle(60.0)
+        length_m = np.linalg.norm(np.diff(sim.robot.backbone_m(), axis=0), axis=1).sum() / 2
+        assert length_m == pytest.approx(curve.lengths(np.full(6, pressure_pa))[0], abs=1e-6)
+        if pressure_pa in S_CURVE['pressure_pa']:
+            at = S_CURVE['pressure_pa'].index(pressure_pa)
+            assert length_m == pytest.approx(S_CURVE['length_m'][at], abs=1e-5)
+
+
 def test_torques_bend_hinges_by_torque_over_stiffness():
     sim = Simulation(hinged(), FREE_SPACE)
     assert [c.name for c in sim.robot.actuation] == ['rod_bend_x', 'rod_bend_y']
