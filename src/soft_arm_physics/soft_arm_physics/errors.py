@@ -6,3 +6,7 @@ class PhysicsError(ValueError):
 
     The message is one line with value, unit, limit and remedy.
     """
+
+
+class PhysicsWarning(UserWarning):
+    """A result that lies outside what the files describe; one line with value and limit."""

@@ -30,6 +30,7 @@ class Recording:
         T_world_tip: Of each robot, (n, 4, 4).
         T_world_object: Of each object of the world that can move, (n, 4, 4).
         backbone_m: Of each robot [m], (n, points, 3).
+        bellows_m: Lengths of the bellows of each robot [m], (n, bellows).
         contact_count: How many points touch, (n,).
     """
 
@@ -38,6 +39,7 @@ class Recording:
     T_world_tip: dict[str, np.ndarray]
     T_world_object: dict[str, np.ndarray]
     backbone_m: dict[str, np.ndarray]
+    bellows_m: dict[str, np.ndarray]
     contact_count: np.ndarray
 
 
@@ -59,6 +61,7 @@ def record(
     objects = [item.name for item in simulation.world.objects if not item.fixed]
     tips: dict[str, list[np.ndarray]] = {name: [] for name in robots}
     shapes: dict[str, list[np.ndarray]] = {name: [] for name in robots}
+    bellows: dict[str, list[np.ndarray]] = {name: [] for name in robots}
     poses: dict[str, list[np.ndarray]] = {name: [] for name in objects}
     contacts = []
     for i in range(len(time_s)):
@@ -68,6 +71,7 @@ def record(
             robot.actuate(actuation[name][i])
             tips[name].append(robot.T_world_tip())
             shapes[name].append(robot.backbone_m())
+            bellows[name].append(robot.bellows_lengths_m())
         for name in objects:
             poses[name].append(simulation.pose(name))
         contacts.append(simulation.data.ncon)
@@ -78,6 +82,7 @@ def record(
         {name: np.array(T) for name, T in tips.items()},
         {name: np.array(T) for name, T in poses.items()},
         {name: np.array(points) for name, points in shapes.items()},
+        {name: np.array(lengths) for name, lengths in bellows.items()},
         np.array(contacts),
     )
 

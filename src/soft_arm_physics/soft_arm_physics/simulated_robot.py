@@ -7,17 +7,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from soft_arm_description.segments import (
+    BellowsSegment,
     ModalSegment,
     SingleBendSegment,
     TendonSegment,
     TorqueSegment,
 )
+from soft_arm_physics.actuation.bellows import bellows_lengths
 from soft_arm_physics.actuation.drive import Mismatch, RestBuilder, coordinates_of
 from soft_arm_physics.actuation.pneumatics import Pneumatics
 from soft_arm_physics.errors import PhysicsError
 from soft_arm_physics.model.robot import RobotBodies
 from soft_arm_physics.state import State
 
+LENGTH_MARGIN = 0.1  # of the range of a bellows: gravity and mismatch take it that far past a limit
 LIMIT_TOLERANCE = 1e-9  # of a coordinate's range: rounding at a limit is not refused
 
 
@@ -242,6 +245,39 @@ class SimulatedRobot:
         noise = self.state.noise[self.name].standard_normal(len(true_pa))
         noise_pa = self._pneumatics.sensor.noise_rms_pa * noise
         return true_pa + self._mismatch.sensor_offset_pa + noise_pa
+
+    def bellows_lengths_m(self) -> np.ndarray:
+        """Lengths of the bellows [m], shape (bellows,), in the order of the robot file."""
+        chain, state = self.state.bellows, self.state
+        own = (chain.chamber >= self._own.start) & (chain.chamber < self._own.stop)
+        return bellows_lengths(state.data.qpos[state.views.place], chain)[own]
+
+    def outside_limits(self, lengths_m: ArrayLike | None = None) -> list[str]:
+        """Return one line for each bellows that is longer or shorter than its limits.
+
+        The physics does not stop a bellows there: a load may stretch it beyond what its curve was
+        measured for. 10 % of the range are tolerated.
+
+        Args:
+            lengths_m: Lengths at some times, shape (..., bellows); None: those of now.
+        """
+        now = self.bellows_lengths_m() if lengths_m is None else np.asarray(lengths_m, float)
+        bellows = [
+            (name, segment.actuators.length_limits_m)
+            for segment in self.robot.segments
+            if isinstance(segment, BellowsSegment)
+            for name in segment.chambers
+        ]
+        found = []
+        for i, (name, (low_m, high_m)) in enumerate(bellows):
+            margin_m = LENGTH_MARGIN * (high_m - low_m)
+            for worst_m in (now[..., i].min(), now[..., i].max()):
+                if not low_m - margin_m <= worst_m <= high_m + margin_m:
+                    found.append(
+                        f'bellows {name} of {self.name} is {worst_m * 1e3:.4g} mm long, outside '
+                        f'its limits {low_m * 1e3:.4g}..{high_m * 1e3:.4g} mm: reduce the load'
+                    )
+        return found
 
     def joint_positions(self) -> np.ndarray:
         """Joint positions [rad, m], shape (n,), in the order of the chain (see `model.chain`)."""

@@ -7,6 +7,7 @@ print(sim.robot.backbone_m())
 """
 
 import copy
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self
@@ -29,7 +30,7 @@ from soft_arm_physics.actuation.drive import (
 )
 from soft_arm_physics.actuation.pneumatics import Pneumatics, load_pneumatics
 from soft_arm_physics.actuation.stepping import advance
-from soft_arm_physics.errors import PhysicsError
+from soft_arm_physics.errors import PhysicsError, PhysicsWarning
 from soft_arm_physics.model.checks import (
     body_name,
     check_overlaps,
@@ -222,6 +223,9 @@ class Simulation:
 
         Raises:
             PhysicsError: If a robot still moves after `limit_s`.
+
+        Warns:
+            PhysicsWarning: If a bellows is at rest outside its length limits.
         """
         damping, bellows = self.model.dof_damping.copy(), self.state.bellows
         if critical:
@@ -232,9 +236,13 @@ class Simulation:
             damped_s = np.maximum(bellows.damping_time_s, time_s)
             self.state.bellows = bellows._replace(damping_time_s=damped_s)
         try:
-            return self._settle(limit_s)
+            took_s = self._settle(limit_s)
         finally:
             self.model.dof_damping[:], self.state.bellows = damping, bellows
+        for robot in self.robots.values():
+            for line in robot.outside_limits():
+                warnings.warn(line, PhysicsWarning, stacklevel=2)
+        return took_s
 
     def _settle(self, limit_s: float) -> float:
         start, c = self.time_s, self.state.chambers

@@ -14,7 +14,6 @@ from soft_arm_description.segments.physics import (
     Friction,
     Material,
     MissingPhysicsError,
-    RoundSegment,
     Stiffness,
 )
 from soft_arm_description.segments.pressure_bends import ModalSegment, SingleBendSegment
@@ -41,7 +40,6 @@ __all__ = [
     'ModalSegment',
     'Name',
     'PressureLength',
-    'RoundSegment',
     'Segment',
     'SingleBendSegment',
     'Stiffness',

@@ -13,7 +13,7 @@ from soft_arm_physics import Simulation
 LENGTH_M, BENDING_N_M2, MASS_KG_M = 0.3, 0.1, 1.0
 ROD = LENGTH_M, BENDING_N_M2, MASS_KG_M
 COARSE, FINE = 10, 20
-TWISTING = {'tip_force_n': (0.0, 1.5, 0.0)}  # across the plane of the bend at rest
+ROUND_N_M2, FLAT_N_M2 = (0.1, 0.1, 0.1 / 1.5), (0.1, 0.4, 0.05)  # EI about x and y, GJ
 BLOCKED_FORCE_N = 0.75  # soft_finger's file: where its torque `grasp` comes from
 
 
@@ -33,20 +33,13 @@ def cantilever_figures() -> dict[str, float]:
 
 def twist_figures() -> dict[str, float]:
     """Tip errors of rods that twist: one bent at rest, one with two bending stiffnesses."""
-    bent = {'stiffness_n_m2': (0.1, 0.1, 0.1 / 1.5), 'rest_bend_rad': 1.5}
-    flat = {'stiffness_n_m2': (0.1, 0.4, 0.05), 'tip_force_n': (1.5, 1.5, 0.0)}
-    errors = {
-        sections: np.array(
-            [
-                spatial_error_m(
-                    LENGTH_M, mass_kg_m=MASS_KG_M, sections=sections, **{**TWISTING, **rod}
-                )
-                for rod in (bent, flat)
-            ]
+    errors = {}
+    for sections in (COARSE, FINE):
+        bent = spatial_error_m(
+            LENGTH_M, ROUND_N_M2, MASS_KG_M, sections, rest_bend_rad=1.5, tip_force_n=(0, 1.5, 0)
         )
-        / LENGTH_M
-        for sections in (COARSE, FINE)
-    }
+        flat = spatial_error_m(LENGTH_M, FLAT_N_M2, MASS_KG_M, sections, tip_force_n=(1.5, 1.5, 0))
+        errors[sections] = np.array([bent, flat]) / LENGTH_M
     return {
         'twist_error_fraction': float(errors[FINE].max()),
         'twist_order': float((errors[COARSE] / errors[FINE]).min()),

@@ -123,19 +123,19 @@ def spatial_error_m(
         gravity_m_s2: Gravity [m/s^2].
     """
     world = World(schema_version=1, name='rod', description='', gravity_m_s2=gravity_m_s2)
-    *bending_n_m2, torsional_n_m2 = stiffness_n_m2
-    rod = rod_robot(
-        length_m, tuple(bending_n_m2), mass_kg_m, sections, torsional_n_m2, rest_bend_rad
-    )
+    about_x_n_m2, about_y_n_m2, torsional_n_m2 = stiffness_n_m2
+    bending_n_m2 = about_x_n_m2, about_y_n_m2
+    rod = rod_robot(length_m, bending_n_m2, mass_kg_m, sections, torsional_n_m2, rest_bend_rad)
     sim = Simulation(rod, world)
     sim.apply_load('rod', 'tip', tip_force_n)
     sim.settle(120.0, critical=True)
+    g_x, g_y, g_z = gravity_m_s2
     truth_m = kirchhoff_tip_m(
         length_m,
         stiffness_n_m2,
         rest_curvature_1_m=(0.0, rest_bend_rad / length_m, 0.0),
         tip_force_n=tip_force_n,
-        weight_n_m=tuple(mass_kg_m * g for g in gravity_m_s2),
+        weight_n_m=(mass_kg_m * g_x, mass_kg_m * g_y, mass_kg_m * g_z),
     )
     return float(np.linalg.norm(sim.robot.T_base_tip()[:3, 3] - truth_m))
 

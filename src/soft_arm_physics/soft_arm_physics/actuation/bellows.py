@@ -128,6 +128,23 @@ def add_bellows_forces(
                     damping[y] += time_s * stiffness * gy * gy
 
 
+def bellows_lengths(q: np.ndarray, c: BellowsChain) -> np.ndarray:
+    """Return the lengths of all bellows [m], (b,), at joint positions (nv,)."""
+    found = np.zeros(len(c.chamber))
+    for s, n in enumerate(c.cells):
+        slides = c.slide_dof[c.slide_start[s] : c.slide_start[s + 1]]
+        cells = slice(c.hinge_start[s], c.hinge_start[s + 1])
+        bends = np.stack([q[c.hinge_x_dof[cells]], q[c.hinge_y_dof[cells]]])
+        shares = np.full(n + 1, 0.5)
+        shares[[0, -1]] = 1.0
+        ends_m = 0.5 * c.rest_length_m[s] / n + shares * q[slides]
+        arcs_m = (ends_m[:-1] + ends_m[1:]) * (1.0 - np.square(bends).sum(axis=0) / 12.0)
+        own = slice(c.bellows_start[s], c.bellows_start[s + 1])
+        towards = c.cosine[own, None] * bends[0] + c.sine[own, None] * bends[1]
+        found[own] = arcs_m.sum() - c.radius_m[own] * towards.sum(axis=1)
+    return found
+
+
 def bellows_stiffness(c: BellowsChain, n_dof: int) -> np.ndarray:
     """Return the stiffness of all bellows in the straight robot, (n_dof, n_dof) [N/m, N, N m/rad].
 

@@ -196,7 +196,8 @@ def _curves(
         return np.stack(numbers), np.full((len(own), TABLE_STEPS + 1), np.nan)
     rest_m = float(curve.values(np.zeros(1))[0])
     limits_pa = np.array(segment.actuators.curve.pressure_pa)[[0, -1]]
-    lengths_m = np.linspace(*curve.values(limits_pa), TABLE_STEPS + 1)
+    shortest_m, longest_m = curve.values(limits_pa)
+    lengths_m = np.linspace(shortest_m, longest_m, TABLE_STEPS + 1)
     table_pa = curve.pressures(lengths_m, limits_pa)
     table_pa[[0, -1]] = limits_pa
     low_m = rest_m + offset_m + gain * (lengths_m[0] - rest_m)

@@ -131,7 +131,14 @@ def _simulate(options: argparse.Namespace) -> int:
         write_csv(recording, simulation, options.csv)
     if options.plot:
         draw_recording(recording, simulation, options.plot)
-    _report(recording, took_s, options)
+    warnings = [
+        line
+        for name, robot in simulation.robots.items()
+        for line in robot.outside_limits(recording.bellows_m[name])
+    ]
+    for line in warnings:
+        print(f'warning: {line}', file=sys.stderr)
+    _report(recording, took_s, warnings, options)
     return 0
 
 
@@ -225,7 +232,9 @@ def _export(simulation: 'Simulation', options: argparse.Namespace) -> None:
         print(f'written: {file}')
 
 
-def _report(recording: 'Recording', took_s: float, options: argparse.Namespace) -> None:
+def _report(
+    recording: 'Recording', took_s: float, warnings: list[str], options: argparse.Namespace
+) -> None:
     files: list[Path] = [f for f in (options.video, options.plot, options.csv) if f]
     tips = {name: T[-1, :3, 3].tolist() for name, T in recording.T_world_tip.items()}
     objects = {name: T[-1, :3, 3].tolist() for name, T in recording.T_world_object.items()}
@@ -237,6 +246,7 @@ def _report(recording: 'Recording', took_s: float, options: argparse.Namespace) 
             'tips_m': tips,
             'objects_m': objects,
             'contact_count': int(recording.contact_count[-1]),
+            'warnings': warnings,
             'files': [str(f) for f in files],
         }
         print(json.dumps(found))

@@ -22,9 +22,9 @@ from scipy.spatial.transform import Rotation
 from soft_arm_description.segments import (
     BellowsSegment,
     ModalSegment,
-    RoundSegment,
     Segment,
     SingleBendSegment,
+    TendonSegment,
     TorqueSegment,
 )
 from soft_arm_physics.errors import PhysicsError
@@ -144,7 +144,11 @@ def _add_joints(body: mujoco.MjsBody, segment: Segment, prefix: str, i: int, h: 
 
 
 def _add_axial_joints(
-    body: mujoco.MjsBody, segment: RoundSegment, name: str, i: int, h: float
+    body: mujoco.MjsBody,
+    segment: SingleBendSegment | ModalSegment | TendonSegment,
+    name: str,
+    i: int,
+    h: float,
 ) -> None:
     """Add slide and twist of section i, where its segment has them."""
     middle, time_s = np.array((i + 0.5) / segment.sections), segment.damping_time_s

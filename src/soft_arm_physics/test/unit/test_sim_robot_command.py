@@ -41,6 +41,15 @@ def test_a_formula_drives_a_finger_and_the_table_tells(run, tmp_path):
     np.testing.assert_allclose(found['tips_m']['soft_finger'][1], columns['tip_y_m'][-1], rtol=1e-5)
 
 
+def test_bellows_that_a_load_overstretches_are_reported(run, tmp_path):
+    file = tmp_path / 'heavy.yaml'
+    load = '{robot: two_module_arm, force_n: [0, 0, -300]}'
+    file.write_text(f'{{schema_version: 1, name: heavy, description: Heavy., loads: [{load}]}}')
+    code, out, err = run('two_module_arm', '--world', file, '--duration', '0.5', '--json')
+    assert code == 0 and 'warning: bellows m1_b1 of two_module_arm is' in err
+    assert len(json.loads(out)['warnings']) == len(err.splitlines()) == 6
+
+
 def test_a_csv_file_drives_as_the_same_formula_does(run, tmp_path):
     drive = tmp_path / 'drive.csv'
     drive.write_text('time_s,finger_grasp_n_m\n0,0\n0.2,0.02\n')

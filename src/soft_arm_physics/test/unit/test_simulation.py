@@ -1,5 +1,6 @@
 """Robots of every kind in worlds, with contact and a medium."""
 
+import warnings
 from pathlib import Path
 
 import mujoco
@@ -11,7 +12,7 @@ from soft_arm_description.rigid_bodies import RigidBody
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_description.world import World
 from soft_arm_kinematics.arm import make_arm
-from soft_arm_physics import PhysicsError, Pneumatics, Simulation, rollouts
+from soft_arm_physics import PhysicsError, PhysicsWarning, Pneumatics, Simulation, rollouts
 
 SHARES = {'Pa': 0.8, 'rad': 0.6, 'm': 0.3}
 
@@ -92,6 +93,22 @@ def test_bellows_have_the_lengths_of_an_s_curve_and_those_of_the_kinematics():
         if pressure_pa in S_CURVE['pressure_pa']:
             at = S_CURVE['pressure_pa'].index(pressure_pa)
             assert length_m == pytest.approx(S_CURVE['length_m'][at], abs=1e-5)
+
+
+def test_bellows_outside_their_length_limits_are_reported():
+    sim = Simulation('two_module_arm')
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        sim.robot.actuate([60e3, 0.0, 0.0, 0.0, 30e3, 0.0])
+        sim.settle()
+    lengths_m = sim.robot.bellows_lengths_m()
+    assert lengths_m[:3] == pytest.approx([0.143, 0.106, 0.107], abs=2e-3)
+    sim.robot.actuate([80e3] * 6)
+    sim.apply_load('two_module_arm', 'tip', (0.0, 0.0, -60.0))
+    with pytest.warns(PhysicsWarning, match=r'bellows m._b. .* mm long, outside .* 70..195 mm'):
+        sim.settle()
+    segment_m = np.linalg.norm(np.diff(sim.robot.backbone_m(), axis=0), axis=1).sum() / 2
+    assert segment_m == pytest.approx(sim.robot.bellows_lengths_m().mean(), rel=1e-3)
 
 
 def test_torques_bend_hinges_by_torque_over_stiffness():
