@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Annotated
 
 import numpy as np
@@ -20,10 +21,10 @@ class Strict(BaseModel):
 
 def number(low: float, high: float, unit: str, kind: type = float) -> BeforeValidator:
     """Make the validator of a number in [low, high] of a unit; it refuses text, true and false."""
-    limits = f'{low:g}..{high:g} {unit}'.strip()
+    limits, wanted = f'{low:g}..{high:g} {unit}'.strip(), Integral if kind is int else Real
 
     def check(value: object) -> int | float:
-        if isinstance(value, bool) or not isinstance(value, (kind, int)):
+        if isinstance(value, bool) or not isinstance(value, wanted):
             raise ValueError(f'must be a {"whole " if kind is int else ""}number of {limits}')
         if not low <= value <= high:  # type: ignore[operator]  # a number by now
             raise ValueError(f'must be in {limits}')

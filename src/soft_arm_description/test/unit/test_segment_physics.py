@@ -100,6 +100,16 @@ def test_poissons_ratio_gives_the_torsion_of_a_measured_bending_stiffness():
     assert segment.torsional_stiffness_n_m2(0.0) == pytest.approx(0.2)
 
 
+def test_numbers_of_numpy_are_numbers():
+    segment = limb(body_mass_kg=np.float32(0.5), sections=np.int64(7))
+    assert segment.sections == 7 and type(segment.sections) is int
+    assert segment.body_mass_kg == 0.5 and type(segment.body_mass_kg) is float
+    with pytest.raises(ValueError, match='whole number'):
+        limb(body_mass_kg=0.5, sections=np.float64(7.0))
+    with pytest.raises(ValueError, match='number'):
+        limb(body_mass_kg=np.True_)
+
+
 @pytest.mark.parametrize(
     ('changes', 'method', 'words'),
     [
