@@ -230,7 +230,7 @@ class SimulatedRobot:
 
     @property
     def pressures_lag(self) -> bool:
-        """Whether chambers take time to reach a commanded pressure."""
+        """True if chambers take time to reach a commanded pressure."""
         valves = self._pneumatics.valve or self._pneumatics.filling
         return valves is not None and len(self.robot.chambers) > 0
 

@@ -317,11 +317,13 @@ class Simulation:
         """Put an object or body at a place in the world, at rest; a fixed one stays there.
 
         Raises:
-            PhysicsError: If there is no such body, or position or angles are not three finite
-                numbers.
+            PhysicsError: If there is no such body, it is a part of a robot, or position or angles
+                are not three finite numbers.
         """
         _vector('position_m', position_m), _vector('rpy_deg', rpy_deg)
         body, T = self._body(name), pose(position_m, rpy_deg)
+        if '/' in name:
+            raise PhysicsError(f'{name} is a part of a robot: place the body that carries it')
         quat = np.zeros(4)
         mujoco.mju_mat2Quat(quat, T[:3, :3].ravel())
         if self.model.body_jntnum[body] == 0:

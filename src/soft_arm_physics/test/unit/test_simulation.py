@@ -431,6 +431,7 @@ def test_a_mesh_must_be_closed(tmp_path):
         (lambda sim: sim.apply_load('hinged', 1.0), 'give `tip` or 0..9'),
         (lambda sim: sim.place('cube', (0.4, np.nan, 0)), 'position_m .*three finite'),
         (lambda sim: sim.place('cube', (0.4, 0, 0), (0, np.inf, 0)), 'rpy_deg .*three finite'),
+        (lambda sim: sim.place('hinged/rod_3', (0.4, 0, 0)), 'is a part of a robot'),
         (lambda sim: sim.step(-1.0), 'dt_s -1.0 s'),
         (lambda sim: sim.step(np.nan), 'dt_s nan s'),
     ],
