@@ -37,8 +37,11 @@ class DragPoint:
     slender: bool
 
 
-def robot_drag(bodies: RobotBodies, medium: Medium) -> list[DragPoint]:
-    """Return the points of a robot: limb, blunt end or body at the tip."""
+def robot_drag(bodies: RobotBodies, medium: Medium, *, free_tip: bool) -> list[DragPoint]:
+    """Return the points of a robot: limb, and body at the tip or blunt end.
+
+    The end counts if the tip is free: if no other robot stands on it.
+    """
     robot, found = bodies.robot, list[DragPoint]()
     length_m = sum(s.natural_length_m + s.rigid_length_m for s in robot.segments)
     radius_m = float(np.mean([s.radius_m(np.array(0.5)) for s in robot.segments]))
@@ -58,18 +61,18 @@ def robot_drag(bodies: RobotBodies, medium: Medium) -> list[DragPoint]:
                 z_m, along = low + share * (high - low), a + share * (b - a)
                 half_m = (high - low) / 2.0
                 found.append(_limb_point(name, z_m, half_m, segment, along, medium, viscous))
-    if robot.tip is None:
-        end = np.zeros(6)
-        end_m2 = math.pi * float(robot.segments[-1].radius_m(np.array(1.0))) ** 2
-        end[2] = 0.5 * medium.density_kg_m3 * medium.drag.end * end_m2
-        found.append(DragPoint(body, np.array([0.0, 0.0, offset_m]), np.zeros(6), end, True))
-    else:
+    if robot.tip is not None:
         at_m = np.array(robot.tip.position_m) + [0.0, 0.0, offset_m]
         spans_m, areas_m2 = _spans(robot.tip.shape, robot.tip.size_m)
         coefficient = BODY_COEFFICIENTS[robot.tip.shape]
         found.append(
             _body_point(body, at_m, robot.tip.shape, spans_m, areas_m2, coefficient, medium)
         )
+    elif free_tip:
+        end = np.zeros(6)
+        end_m2 = math.pi * float(robot.segments[-1].radius_m(np.array(1.0))) ** 2
+        end[2] = 0.5 * medium.density_kg_m3 * medium.drag.end * end_m2
+        found.append(DragPoint(body, np.array([0.0, 0.0, offset_m]), np.zeros(6), end, True))
     return found
 
 

@@ -82,8 +82,11 @@ def _drag(assembly: Assembly, world: World, robots: list[RobotBodies]) -> list[D
     if medium is None:
         return []
     moving = [item for item in (*assembly.bodies, *world.objects) if not item.fixed]
-    limbs = [point for bodies in robots for point in robot_drag(bodies, medium)]
-    return [*(body_drag(item, medium) for item in moving), *limbs]
+    carriers = {mounted.mount for mounted in assembly.robots}
+    points = [body_drag(item, medium) for item in moving]
+    for bodies in robots:
+        points += robot_drag(bodies, medium, free_tip=bodies.name not in carriers)
+    return points
 
 
 def _new_spec(world: World, time_step_s: float) -> mujoco.MjSpec:

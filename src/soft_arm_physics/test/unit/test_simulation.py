@@ -307,6 +307,20 @@ def test_the_drag_of_a_limb_is_the_textbooks_with_any_number_of_sections(section
     assert sim.data.xfrc_applied[:, :3].sum(axis=0) == pytest.approx(-np.array(force), rel=0.01)
 
 
+def test_a_limb_on_the_tip_of_another_leaves_it_no_end():
+    lower, upper = hinged(length_m=0.1), hinged(length_m=0.2)
+    head = RigidBody(name='head', shape='sphere', size_m=(1e-3,), mass_kg=1e3, drag_coefficient=0.0)
+    robots = (
+        MountedRobot('lower', lower, 'head', (0, 0, 0), (0, 0, 0)),
+        MountedRobot('upper', upper, 'lower', (0, 0, 0.02), (0, 0, 0)),
+    )
+    water = world(medium={**WATER, 'viscosity_pa_s': 0.0, 'drag': {'along': 0.0}})
+    sim = Simulation(Assembly('a', '', (head,), robots), water, time_step_s=1e-5)
+    sim.data.qvel[2] = 1.0
+    sim.step(1e-5)
+    assert sim.data.xfrc_applied[:, 2].sum() == pytest.approx(-500 * np.pi * 0.008**2, rel=0.01)
+
+
 def test_a_limb_that_turns_has_the_torque_of_its_drag():
     sim = drifting(5, {'drag': {'across': 2.0, 'end': 0.0}})
     sim.data.qvel[3] = 2.0
