@@ -45,23 +45,34 @@ def dictionary_of(fiducial: Fiducial) -> 'cv2.aruco.Dictionary':
     return cv2.aruco.getPredefinedDictionary(getattr(cv2.aruco, fiducial.dictionary))
 
 
-class _Solution(NamedTuple):
+class Solution(NamedTuple):
+    """A pose of the tip in the optical frame (4, 4), and its covariance [m, rad] (6, 6)."""
+
     T: np.ndarray
     covariance: np.ndarray
     misfit: float  # sum of squares of residuals in standard deviations
 
 
 @dataclass(frozen=True)
-class _Seen:
-    """Corners of the markers seen: in the tip frame (n, 3) [m], in the picture (n, 2) [px].
+class MarkersSeen:
+    """What is seen of n markers.
 
-    And their depths: of each marker the measured one, and its standard deviation [m], (n / 4,).
+    Attributes:
+        corners_m: In the tip frame, shape (n, 4, 3).
+        corners_px: In the picture, shape (n, 4, 2).
+        depths_m, sigmas_m: Depth of each marker and its standard deviation, infinite where it is
+            unknown, shape (n,).
     """
 
     corners_m: np.ndarray
     corners_px: np.ndarray
     depths_m: np.ndarray
     sigmas_m: np.ndarray
+
+    @property
+    def freedom(self) -> int:
+        """Degrees of freedom that a fit of the pose leaves."""
+        return self.corners_px.size + int(np.isfinite(self.sigmas_m).sum()) - 6
 
 
 class FiducialTracker:
@@ -91,11 +102,11 @@ class FiducialTracker:
         seen = self._seen(self._sensor.light(grey), cloud.depth_in_metres(depth), intrinsics)
         if isinstance(seen, str):
             return TipSight.missed(seen)
-        solutions = sorted(self._solutions(seen, intrinsics), key=lambda s: s.misfit)
+        solutions = sorted(self.solutions(seen, intrinsics), key=lambda s: s.misfit)
         if not solutions:
             return TipSight.missed('the corners of the markers give no pose')
         best = solutions[0]
-        excess = best.misfit / (8 * len(seen.corners_m) - 6)
+        excess = best.misfit / seen.freedom
         if excess > MOST_MISFIT:
             return TipSight.missed(
                 f'the markers do not fit together, their corners are {np.sqrt(excess):.0f} times '
@@ -118,7 +129,9 @@ class FiducialTracker:
     def check_camera(self) -> None:
         """Return None: markers do not check the camera; see `TipTracker`."""
 
-    def _seen(self, light: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics) -> _Seen | str:
+    def _seen(
+        self, light: np.ndarray, depth_m: np.ndarray, intrinsics: Intrinsics
+    ) -> MarkersSeen | str:
         """Return what is seen of the tip's markers, or why nothing is."""
         sensor, (squares, ids) = self._sensor.at(intrinsics.fx), self._found
         parts, small = [], False
@@ -132,12 +145,12 @@ class FiducialTracker:
                     (self._corners_m[int(number)], sharpened(corners_px, light), at_m, sigma_m)
                 )
         if parts:
-            return _Seen(*(np.array(part, float) for part in zip(*parts, strict=True)))
+            return MarkersSeen(*(np.array(part, float) for part in zip(*parts, strict=True)))
         if small:
             return f'markers are seen, but smaller than {LEAST_SIDE_PX:.0f} px: come nearer'
         return 'no marker of the tip in view'
 
-    def _solutions(self, seen: _Seen, intrinsics: Intrinsics) -> list[_Solution]:
+    def solutions(self, seen: MarkersSeen, intrinsics: Intrinsics) -> list[Solution]:
         """Return the poses of the tip in the optical frame that explain what is seen."""
         corners_m, corners_px = seen.corners_m.reshape(-1, 3), seen.corners_px.reshape(-1, 2)
         spread = np.linalg.svd(corners_m - corners_m.mean(axis=0), compute_uv=False)
@@ -154,8 +167,8 @@ class FiducialTracker:
         return [s for s in solutions if s is not None]
 
     def _refined(
-        self, turn: np.ndarray, place_m: np.ndarray, seen: _Seen, intrinsics: Intrinsics
-    ) -> _Solution | None:
+        self, turn: np.ndarray, place_m: np.ndarray, seen: MarkersSeen, intrinsics: Intrinsics
+    ) -> Solution | None:
         """Return the least-squares pose near a start, with its covariance (6, 6) [m, rad]."""
         R_start = Rotation.from_rotvec(turn.ravel())
         edge_px = self._sensor.edge_sd_px
@@ -178,7 +191,7 @@ class FiducialTracker:
         T = np.eye(4)
         T[:3, :3] = (Rotation.from_rotvec(fit.x[3:]) * R_start).as_matrix()
         T[:3, 3] = fit.x[:3]
-        return _Solution(T, np.linalg.pinv(fit.jac.T @ fit.jac), 2 * fit.cost)
+        return Solution(T, np.linalg.pinv(fit.jac.T @ fit.jac), 2 * fit.cost)
 
 
 def _depth(corners_px: np.ndarray, depth_m: np.ndarray, sensor: DepthSensor) -> tuple[float, float]:

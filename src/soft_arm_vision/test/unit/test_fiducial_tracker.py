@@ -10,7 +10,7 @@ from soft_arm_description.fiducial import PLATE, Fiducial
 from soft_arm_description.robot import load_robot
 from soft_arm_vision.calibration.extrinsics import Mounting
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.fiducial_tracker import FiducialTracker, fiducial_of
+from soft_arm_vision.fiducial_tracker import FiducialTracker, MarkersSeen, fiducial_of
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.tip_sources import make_tracker
 
@@ -133,6 +133,26 @@ def test_one_flat_marker_gives_its_place_and_says_that_its_tilt_is_doubtful():
         turn = Rotation.from_matrix(sight.T_base_tip[:3, :3] @ true[:3, :3].T).as_rotvec()
         assert np.linalg.norm(error_m) < 5e-3
         assert turn @ np.linalg.solve(sight.covariance[3:, 3:], turn) < 25
+
+
+@pytest.mark.parametrize(('depth_sd_m', 'measured'), [(2e-3, 9), (np.inf, 8)])
+def test_noise_twice_as_large_as_the_sensors_has_four_times_the_excess(depth_sd_m, measured):
+    """One marker has eight coordinates of corners and one depth, if it is known."""
+    rng, excess = np.random.default_rng(8), []
+    alone = prism(1)
+    tracker = FiducialTracker(alone, mounting(), SENSOR)
+    turn = Rotation.from_euler('xyz', (100, 25, 5), degrees=True)
+    places_m = turn.apply(alone.corners_m[0]) + [0.02, 0.01, 0.5]
+    for _ in range(150):
+        pixels = CAMERA.pixels(places_m[:, :2] / places_m[:, 2:])
+        pixels += rng.normal(0, 2 * SENSOR.edge_sd_px, pixels.shape)
+        depth_m = places_m[:, 2].mean() + (np.isfinite(depth_sd_m) * rng.normal(0, 4e-3))
+        seen = MarkersSeen(
+            alone.corners_m[0][None], pixels[None], np.array([depth_m]), np.array([depth_sd_m])
+        )
+        assert seen.freedom == measured - 6
+        excess.append(min(s.misfit for s in tracker.solutions(seen, CAMERA)) / seen.freedom)
+    assert np.mean(excess) == pytest.approx(4.0, rel=0.25)
 
 
 def test_what_cannot_be_used_gives_no_pose_but_a_reason():
