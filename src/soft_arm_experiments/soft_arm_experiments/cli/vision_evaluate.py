@@ -120,6 +120,9 @@ def _print(path: Path, report: BagReport) -> None:
         mean_mm, p95_mm = 1e3 * errors['centre_mean_m'], 1e3 * errors['centre_p95_m']
         print(f'centre {mean_mm:.3f} mm mean, {p95_mm:.3f} mm p95')
         print(f'axis {np.degrees(errors["axis_mean_rad"]):.2f} deg mean')
+        if errors['normalised_mean'] is None:
+            print('the poses state no covariance')
+            return
         print(
             f'normalised squared error of the centre {errors["normalised_mean"]:.1f} '
             f'(3 if the covariance is right), chi-square test p = {errors["chi2_p"]:.3f}'

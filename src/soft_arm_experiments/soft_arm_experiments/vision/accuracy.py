@@ -24,7 +24,7 @@ class PoseErrors:
         normalised: Squared centre errors normalised by their covariance, shape (n,); chi-square
             with 3 degrees of freedom if the covariance is right.
         pose_normalised: The same for centre and axis, shape (n,); chi-square with 5 degrees of
-            freedom.
+            freedom. Both are NaN where the pose states no covariance.
     """
 
     centre_m: np.ndarray
@@ -33,36 +33,33 @@ class PoseErrors:
     pose_normalised: np.ndarray
 
     def summary(self) -> dict[str, float | None]:
-        """Return the figures by name; each is None without a pose.
+        """Return the figures by name; each is None without a pose, or without a covariance.
 
         If the covariance is right, the normalised squared error of the centre is 3 on average and
         that of the pose 5, and 95 % of them lie `within_95`: in the region that it states.
         """
-        if len(self.centre_m) == 0:
-            names = (
-                'centre_mean_m',
-                'centre_p95_m',
-                'axis_mean_rad',
-                'normalised_mean',
-                'within_95',
-                'chi2_p',
-                'pose_normalised_mean',
-                'pose_within_95',
-                'pose_chi2_p',
-            )
-            return dict.fromkeys(names)
-        of_centre, of_pose = stats.chi2(3), stats.chi2(5)
-        return {
-            'centre_mean_m': float(self.centre_m.mean()),
-            'centre_p95_m': float(np.percentile(self.centre_m, 95)),
-            'axis_mean_rad': float(self.axis_rad.mean()),
-            'normalised_mean': float(self.normalised.mean()),
-            'within_95': float((self.normalised < of_centre.ppf(0.95)).mean()),
-            'chi2_p': float(stats.kstest(self.normalised, of_centre.cdf).pvalue),
-            'pose_normalised_mean': float(self.pose_normalised.mean()),
-            'pose_within_95': float((self.pose_normalised < of_pose.ppf(0.95)).mean()),
-            'pose_chi2_p': float(stats.kstest(self.pose_normalised, of_pose.cdf).pvalue),
+        found: dict[str, float | None] = {
+            'centre_mean_m': _mean(self.centre_m),
+            'centre_p95_m': None,
+            'axis_mean_rad': _mean(self.axis_rad),
         }
+        if len(self.centre_m):
+            found['centre_p95_m'] = float(np.percentile(self.centre_m, 95))
+        for what, squares, freedom in (
+            ('', self.normalised, 3),
+            ('pose_', self.pose_normalised, 5),
+        ):
+            known, expected = squares[np.isfinite(squares)], stats.chi2(freedom)
+            found[f'{what}normalised_mean'] = _mean(known)
+            found[f'{what}within_95'] = _mean(known < expected.ppf(0.95))
+            found[f'{what}chi2_p'] = (
+                float(stats.kstest(known, expected.cdf).pvalue) if len(known) else None
+            )
+        return found
+
+
+def _mean(values: np.ndarray) -> float | None:
+    return float(values.mean()) if len(values) else None
 
 
 def pose_errors(detections: list[Detection], T_optical_ring: list[np.ndarray]) -> PoseErrors:
@@ -72,7 +69,7 @@ def pose_errors(detections: list[Detection], T_optical_ring: list[np.ndarray]) -
         if detection.fit is not None:
             fit, axis = detection.fit, T[:3, 2] * np.sign(T[:3, 2] @ detection.fit.axis)
             error = fit.centre - T[:3, 3]
-            normalised = error @ np.linalg.solve(fit.covariance[:3, :3], error)
+            normalised = _normalised(error, fit.covariance[:3, :3])
             angle = np.arccos(min(1.0, float(fit.axis @ axis)))
             rows.append(
                 (np.linalg.norm(error), angle, normalised, _pose_normalised(fit, T[:3, 3], axis))
@@ -85,7 +82,16 @@ def _pose_normalised(fit: RingFit, centre: np.ndarray, axis: np.ndarray) -> floa
     five = np.zeros((5, 6))
     five[:3, :3], five[3:, 3:] = np.eye(3), perpendiculars(fit.axis)
     error = five @ np.concatenate([centre - fit.centre, np.cross(fit.axis, axis)])
-    return float(error @ np.linalg.solve(five @ fit.covariance @ five.T, error))
+    return _normalised(error, five @ fit.covariance @ five.T)
+
+
+def _normalised(error: np.ndarray, covariance: np.ndarray) -> float:
+    """Return an error's square over its covariance; NaN if that is not positive definite."""
+    try:
+        root = np.linalg.cholesky(covariance)
+    except np.linalg.LinAlgError:
+        return np.nan
+    return float(np.square(np.linalg.solve(root, error)).sum())
 
 
 def candidate_overlap(instance: Candidate, truth: np.ndarray) -> float:

@@ -121,7 +121,7 @@ def test_topics_are_found_by_type_and_usual_names(tmp_path, names):
     assert (*vars(found.camera).values(), found.truth, found.tip_pose) == (*names, None)
 
 
-def recorded(path, offset_m=(0.0, 0.0, 0.0), truth=True):
+def recorded(path, offset_m=(0.0, 0.0, 0.0), truth=True, variance=1e-6):
     """A default recording of a virtual rig, without images.
 
     It holds poses of the ring at 30 Hz and true poses every 10 ms that move along x.
@@ -151,7 +151,7 @@ def recorded(path, offset_m=(0.0, 0.0, 0.0), truth=True):
         )
     for stamp_ns in range(5 * 10**6, 9 * 10**8, 33_333_333):
         with_covariance = types['geometry_msgs/msg/PoseWithCovariance'](
-            pose(stamp_ns, offset_m), 1e-6 * np.eye(6).ravel()
+            pose(stamp_ns, offset_m), variance * np.eye(6).ravel()
         )
         said = types['geometry_msgs/msg/PoseWithCovarianceStamped'](
             header(stamp_ns), with_covariance
@@ -181,6 +181,16 @@ def test_default_recording_without_images_is_evaluated_by_its_poses(tmp_path, ca
     assert plot.read_bytes().startswith(b'\x89PNG')
     assert vision_evaluate.main([str(bag)]) == 0
     assert 'topics: tip_pose /soft_arm/tip_pose' in capsys.readouterr().out
+
+
+def test_poses_without_a_covariance_have_no_normalised_error(tmp_path, capsys):
+    bag = recorded(tmp_path / 'bag', (0.0, 0.001, 0.0), variance=0.0)
+    assert vision_evaluate.main([str(bag), '--json']) == 0
+    errors = json.loads(capsys.readouterr().out)['errors']
+    assert errors['centre_mean_m'] == pytest.approx(0.001, abs=1e-6)
+    assert errors['normalised_mean'] is None and errors['pose_chi2_p'] is None
+    assert vision_evaluate.main([str(bag)]) == 0
+    assert 'covariance' in capsys.readouterr().out
 
 
 def test_what_a_bag_lacks_is_named_with_the_command_that_records_it(tmp_path, capsys):
