@@ -217,6 +217,16 @@ def test_pictures_survive_the_disk(pictures):
     assert np.array_equal(estimator.update(*records[3].images()), lines['003_colour.png'])
 
 
+@pytest.mark.parametrize('coefficients', [0, 4, 5, 8, 12, 14])
+def test_any_lens_survives_the_disk(tmp_path, coefficients):
+    lens = tuple(1e-3 * (k + 1) for k in range(coefficients))
+    camera = Intrinsics(640, 480, 607.0, 606.0, 321.0, 239.0, lens)
+    finger_records.PictureWriter(tmp_path, camera, 'real')
+    read = finger_records.read_camera(tmp_path / 'camera.yaml')
+    corners = np.array([[0.0, 0.0], [639.0, 0.0], [639.0, 479.0], [320.0, 240.0]])
+    np.testing.assert_allclose(read.rays(corners), camera.rays(corners), atol=1e-9)
+
+
 @given(st.lists(st.floats(0.0, 600.0), min_size=20, max_size=20))
 def test_clicks_survive_the_disk(tmp_path_factory, values):
     lines = np.array(values).reshape(5, 2, 2)

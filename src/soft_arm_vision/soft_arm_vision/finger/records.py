@@ -10,7 +10,7 @@ beside them, with the keys image and distortion of the virtual camera's file.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NotRequired
 
 import cv2
 import numpy as np
@@ -29,11 +29,13 @@ from soft_arm_description.yaml_file import (
     write_yaml,
 )
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.intrinsics import DISTORTIONS, Intrinsics
 
 PICTURE_COLUMNS = 'pressure_pa', 'branch', 'colour', 'depth'
 CLICK_COLUMNS = 'colour', 'line', 'u1_px', 'v1_px', 'u2_px', 'v2_px'
 REFERENCE, EVERY = 'reference', 'all'
+# In OpenCV's order.
+COEFFICIENTS = ('k1', 'k2', 'p1', 'p2', 'k3', 'k4', 'k5', 'k6', 's1', 's2', 's3', 's4', 'tx', 'ty')
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,8 @@ class PictureWriter:
     def __init__(self, folder: Path, intrinsics: Intrinsics, devices: str):
         folder.mkdir(parents=True, exist_ok=True)
         self._folder, self._count = folder, 0
-        k1, k2, p1, p2, k3 = intrinsics.distortion or (0.0,) * 5
+        lens = intrinsics.distortion
+        lens += (0.0,) * (5 - len(lens))
         image = {
             name: getattr(intrinsics, name.rsplit('_', 1)[0])
             for name in ('width_px', 'height_px', 'fx_px', 'fy_px', 'cx_px', 'cy_px')
@@ -112,7 +115,7 @@ class PictureWriter:
         content = {
             'devices': devices,
             'image': image,
-            'distortion': {'k1': k1, 'k2': k2, 'k3': k3, 'p1': p1, 'p2': p2},
+            'distortion': dict(zip(COEFFICIENTS, lens, strict=False)),
         }
         write_yaml(folder / 'camera.yaml', content)
         self.path = folder / 'records.csv'
@@ -163,6 +166,15 @@ class _Distortion(TypedDict):
     k3: Number
     p1: Number
     p2: Number
+    k4: NotRequired[Number]
+    k5: NotRequired[Number]
+    k6: NotRequired[Number]
+    s1: NotRequired[Number]
+    s2: NotRequired[Number]
+    s3: NotRequired[Number]
+    s4: NotRequired[Number]
+    tx: NotRequired[Number]
+    ty: NotRequired[Number]
 
 
 class _Camera(TypedDict):
@@ -175,6 +187,8 @@ def read_camera(path: Path) -> Intrinsics:
     try:
         content = checked(read_yaml(path), _Camera)
         image, distortion = content['image'], content['distortion']
+        lens = [float(distortion.get(key, 0.0)) for key in COEFFICIENTS]
+        count = 1 + max(i for i, key in enumerate(COEFFICIENTS) if key in distortion)
         return Intrinsics(
             image['width_px'],
             image['height_px'],
@@ -182,7 +196,7 @@ def read_camera(path: Path) -> Intrinsics:
             image['fy_px'],
             image['cx_px'],
             image['cy_px'],
-            tuple(distortion[key] for key in ('k1', 'k2', 'p1', 'p2', 'k3')),
+            tuple(lens[: min(known for known in DISTORTIONS if known >= count)]),
         )
     except OSError as error:
         raise VisionError(f'camera {path}: {error.strerror}; give it with --camera') from error
