@@ -77,6 +77,14 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         '--body-pose', metavar='TOPIC', help="the body's pose in the bag, if there are several"
     )
+    parser.add_argument(
+        '--tip-source',
+        default='yolact',
+        choices=('yolact', 'colour', 'fiducial'),
+        help='what finds the tip in the images of the bag: the ring by yolact or colour, or the '
+        'markers (default: %(default)s)',
+    )
+    parser.add_network()
     parser.add_argument('--out', type=output_file(), help='save to this file instead')
     parser.add_json()
     return parser.answer(argv, _calibrate, VisionError, BagError, RigError)
@@ -156,7 +164,7 @@ def _latency(options: Namespace, world_frame: str, T_body_tip: np.ndarray) -> 'L
     from soft_arm_experiments.vision.bag_frames import read_poses, topics_of
     from softarm_cli.bags.file import open_bag, warn_of_cut
 
-    files = load_files(options.robot, options.rig, None, 'yolact')
+    files = load_files(options.robot, options.rig, None, options.tip_source, options.network)
     with open_bag(options.bag) as bag:
         warn_of_cut(bag, 'softarm calibrate')
         found = {

@@ -10,6 +10,7 @@ from soft_arm_description.calibration import load_calibration
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
 from soft_arm_experiments.arm.eyes import MotionCaptureEye
+from soft_arm_experiments.bags import arm_files
 from soft_arm_experiments.bags.pose_latency import find_latency
 from soft_arm_experiments.bags.track import Track
 from soft_arm_experiments.cli.calibrate_motion_capture import main
@@ -162,3 +163,24 @@ def test_the_latency_comes_from_a_bag(tmp_path, capsys):
     error = capsys.readouterr().err
     assert '2 topics' in error and '--body-pose' in error and error.count('\n') == 1
     assert main([*given, two, '--body-pose', '/mocap/body']) == 0
+
+
+def test_the_tip_in_a_bag_may_be_seen_by_its_markers(tmp_path, monkeypatch, capsys):
+    late, seen = tracks(np.random.default_rng(12), 0.033)
+    later = [Track(t.stamps_ns + 10**9, t.points_m) for t in (late, seen)]
+    base_m = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (0, 1)]) * 0.05
+    rows = [','.join(map(str, (i, *point, *point))) for i, point in enumerate(base_m)]
+    points = tmp_path / 'tip.csv'
+    points.write_text('\n'.join([','.join(COLUMNS), *rows]))
+    given = ['--points', str(points), '--world-frame', 'mocap', '--tip-source', 'fiducial']
+    given += ['--out', str(tmp_path / 'made.yaml')]
+    load, sources = arm_files.load_files, []
+
+    def loaded(*arguments):
+        files = load(*arguments)
+        sources.append(files.tip_source)
+        return files
+
+    monkeypatch.setattr(arm_files, 'load_files', loaded)
+    assert main([*given, '--bag', str(write_bag(tmp_path / 'bag', *later))]) == 0
+    assert sources == ['fiducial']
