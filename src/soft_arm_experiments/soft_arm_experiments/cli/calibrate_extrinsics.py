@@ -29,7 +29,7 @@ def _calibrate(args: Namespace) -> int:
     rig, robot = load_rig(args.rig), load_robot(args.robot)
     if args.points:
         camera_m, base_m, place = read_correspondences(args.points)
-        camera_frame, devices = OPTICAL_FRAME, rig.devices
+        camera_frame, devices = args.camera_frame, rig.devices
         method = f'least squares on {len(place)} correspondences of {args.points.name}'
     else:
         camera_m, base_m, place, camera_frame, devices = _measure(args, robot, rig)
@@ -91,6 +91,13 @@ def _parser() -> CommandLine:
         '--points',
         type=input_file,
         help=f'CSV of correspondences measured elsewhere, columns {",".join(COLUMNS)}',
+    )
+    parser.add_argument(
+        '--camera-frame',
+        default=OPTICAL_FRAME,
+        metavar='FRAME',
+        help="frame_id of the colour images in which --points were measured; a rig's images bring "
+        'theirs (default: %(default)s)',
     )
     parser.add_json()
     return parser

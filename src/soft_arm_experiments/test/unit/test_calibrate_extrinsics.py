@@ -60,6 +60,15 @@ def test_command_saves_what_it_can_load(tmp_path, capsys):
     )
 
 
+def test_points_are_in_the_frame_that_is_given(tmp_path):
+    _, camera_m, base_m = setup(6)
+    points, out = write_points(tmp_path / 'points.csv', camera_m, base_m), tmp_path / 'made.yaml'
+    given = ['--points', str(points), '--camera-frame', 'rgb_camera_link', '--out', str(out)]
+    assert main(given) == 0
+    loaded = extrinsics.load(load_rig('virtual'), load_robot('two_module_arm'), out)
+    assert loaded.camera_frame == 'rgb_camera_link'
+
+
 def test_bad_set_leaves_the_old_file(tmp_path, capsys):
     _, camera_m, base_m = setup(6)
     out = tmp_path / 'extrinsics.yaml'
