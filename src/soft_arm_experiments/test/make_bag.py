@@ -23,7 +23,8 @@ NAMES = ('color/image_raw', 'aligned_depth_to_color/image_raw', 'color/camera_in
 
 def main(path: Path) -> None:
     """Write the bag."""
-    robot, parameters = load_robot('two_module_arm'), scaled_camera(SCALE)
+    robot = load_robot('two_module_arm')
+    parameters = scaled_camera(robot, SCALE)
     plant = pneumatic_arm(robot, 1)
     camera = VirtualCamera(robot, parameters, load_calibration_jig(), 1)
     plant.robot.actuate([-96e3, -96e3, -96e3, -20e3, 10e3, -90e3])

@@ -10,7 +10,7 @@ import numpy as np
 from tqdm import tqdm
 
 from soft_arm_description.depth_sensor import DepthSensor
-from soft_arm_description.robot import Ring
+from soft_arm_description.robot import Ring, load_robot
 from soft_arm_experiments.vision.accuracy import (
     MATCHING_IOU,
     MIN_VISIBLE_SHARE,
@@ -34,11 +34,11 @@ def masks_and_poses(options: Namespace, ring: Ring) -> dict:
     """Return the figures by name; the options are frames, seed, segmenter, domain and robot."""
     # Slow to import: OpenGL and MuJoCo.
     from soft_arm_experiments.vision.depth_measurement import measured_sensor
-    from soft_arm_experiments.vision.synthetic_data import ring_samples, synthetic_intrinsics
+    from soft_arm_experiments.vision.synthetic_data import intrinsics_of, ring_samples
     from soft_arm_sim.cameras.random_scenes import scaled_camera
 
-    intrinsics = synthetic_intrinsics()
-    sensor, scale = measured_sensor(scaled_camera(1.0, options.domain))
+    parameters = scaled_camera(load_robot(options.robot), 1.0, options.domain)
+    intrinsics, (sensor, scale) = intrinsics_of(parameters), measured_sensor(parameters)
     segmenter = make_segmenter(options.segmenter, ring, options.network)
     network = segmenter.network if isinstance(segmenter, YolactSegmenter) else None
     network_overlaps: list[float] = []

@@ -79,9 +79,9 @@ def measure_places(
     from soft_arm_physics.errors import PhysicsError
     from soft_arm_physics.pneumatic_arm import pneumatic_arm
     from soft_arm_sim.cameras.camera import VirtualCamera
-    from soft_arm_sim.cameras.parameters import load_calibration_jig, load_camera_parameters
+    from soft_arm_sim.cameras.placement import camera_for, jig_for
 
-    parameters = load_camera_parameters()
+    parameters = camera_for(robot)
     noise = parameters.noise.model_copy(update={'depth_scale_error': depth_scale_error})
     parameters = parameters.model_copy(update={'noise': noise})
     image = parameters.image
@@ -92,7 +92,7 @@ def measure_places(
     finder = make_segmenter(segmenter, ring, network)
     try:
         plant = pneumatic_arm(robot, seed)
-        camera = VirtualCamera(robot, parameters, load_calibration_jig(), seed)
+        camera = VirtualCamera(robot, parameters, jig_for(robot), seed)
     except PhysicsError as error:
         raise VisionError(str(error)) from error
     found: list[Place] = []

@@ -54,7 +54,8 @@ def ring_samples(
         VisionError: If the robot cannot be simulated.
     """
     try:
-        scenes = RandomScenes(load_robot(robot_name), domain, seed, scaled_camera(scale, camera))
+        robot = load_robot(robot_name)
+        scenes = RandomScenes(robot, domain, seed, scaled_camera(robot, scale, camera))
     except PhysicsError as error:
         raise VisionError(str(error)) from error
     try:
@@ -70,11 +71,6 @@ def ring_samples(
             yield coco.Sample(frame.rgb, masks, classes, frame.depth, share, frame.T_optical_ring)
     finally:
         scenes.close()
-
-
-def synthetic_intrinsics() -> Intrinsics:
-    """Return the intrinsics of images rendered at the camera's size."""
-    return intrinsics_of(scaled_camera(1.0))
 
 
 def intrinsics_of(parameters: CameraParameters) -> Intrinsics:
@@ -114,7 +110,7 @@ def write_ring_set(
         'seed': seed,
         'scale': scale,
     }
-    image = scaled_camera(scale).image
+    image = scaled_camera(load_robot(robot_name), scale).image
     info['camera'] = {
         name: getattr(image, name)
         for name in ('width_px', 'height_px', 'fx_px', 'fy_px', 'cx_px', 'cy_px')

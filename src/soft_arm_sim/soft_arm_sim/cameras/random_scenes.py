@@ -15,12 +15,8 @@ from scipy.spatial.transform import Rotation
 from soft_arm_description.robot import Robot
 from soft_arm_sim.cameras.camera import HIDDEN_GROUP, ON_THE_ARM, VirtualCamera
 from soft_arm_sim.cameras.offscreen import camera_quaternion
-from soft_arm_sim.cameras.parameters import (
-    CONFIG,
-    CameraParameters,
-    load_calibration_jig,
-    load_camera_parameters,
-)
+from soft_arm_sim.cameras.parameters import CameraParameters
+from soft_arm_sim.cameras.placement import camera_for, jig_for, scale_for
 from soft_arm_sim.cameras.scene import (
     ARM_GROUP,
     RING_GROUP,
@@ -90,17 +86,18 @@ class LabelledFrame:
     T_optical_ring: np.ndarray | None
 
 
-def scaled_camera(scale: float, camera: str = 'virtual') -> CameraParameters:
-    """Return a shipped camera's parameters with a colour image `scale` times as wide and high.
+def scaled_camera(robot: Robot, scale: float, camera: str = 'virtual') -> CameraParameters:
+    """Return a shipped camera, placed for a robot, with an image `scale` times as wide and high.
 
     The scale error of the depth is set to 0, as if calibrated.
 
     Args:
+        robot: The robot file.
         scale: Size of the colour image, and of the depth aligned to it, relative to the camera's.
         camera: 'virtual', whose depth is exact depth with noise, or 'stereo', whose depth is
             matched in rendered infrared images.
     """
-    parameters = load_camera_parameters(CONFIG / f'{camera}_camera.yaml')
+    parameters = camera_for(robot, camera)
     image = parameters.image
     size = {'width_px': round(image.width_px * scale), 'height_px': round(image.height_px * scale)}
     size |= {name: getattr(image, name) * scale for name in ('fx_px', 'fy_px')}
@@ -116,8 +113,8 @@ class RandomScenes:
         robot: Robot file of the arm and ring that are shown.
         domain: 'training' or 'held_out'.
         seed: Selects the set of scenes.
-        parameters: Of the camera; the room is built around its nominal mounting, from which the
-            camera itself is moved.
+        parameters: Of the camera, None: the shipped one as it is placed for the robot. The room is
+            built around its nominal mounting, from which the camera itself is moved.
     """
 
     def __init__(
@@ -125,7 +122,8 @@ class RandomScenes:
     ):
         self._robot, self._domain, self._seed = robot, DOMAINS[domain], seed
         self._ring = ring_of(robot)
-        self.parameters = parameters or load_camera_parameters()
+        self.parameters = parameters or camera_for(robot)
+        self._scale = scale_for(robot)
         spec = scene_spec(robot, self.parameters)
         # MuJoCo keeps the pose of a geom changeable only if it is not the identity when compiled.
         for i in range(CLUTTER):
@@ -137,9 +135,7 @@ class RandomScenes:
                 quat=[0.8, 0.6, 0, 0],
             )
         self._model = spec.compile()
-        self._camera = VirtualCamera(
-            robot, self.parameters, load_calibration_jig(), seed, self._model
-        )
+        self._camera = VirtualCamera(robot, self.parameters, jig_for(robot), seed, self._model)
         self._data = mujoco.MjData(self._model)
         self._clutter = [self._model.geom(f'clutter_{i}').id for i in range(CLUTTER)]
         self._rings = [self._model.geom(name).id for name in ('ring_on_arm', 'ring_on_peg')]
@@ -206,7 +202,8 @@ class RandomScenes:
             T[:3, 3] = self._data.site_xpos[site]
         else:
             turn = Rotation.random(random_state=rng)
-            T[:3, :3], T[:3, 3] = turn.as_matrix(), rng.uniform(-0.1, 0.1, 3) + [0, 0, 0.2]
+            T[:3, :3] = turn.as_matrix()
+            T[:3, 3] = self._scale * (rng.uniform(-0.1, 0.1, 3) + [0, 0, 0.2])
             self._camera.move_jig(T[:3, 3], turn.as_quat()[[3, 0, 1, 2]])
         if not with_ring:
             self._model.geom_group[self._rings] = HIDDEN_GROUP
@@ -240,9 +237,9 @@ class RandomScenes:
         )
         T = np.eye(4)
         T[:3, :3] = self._R_base_nominal @ turn.as_matrix()
-        distance_m = np.exp(rng.uniform(np.log(0.3), np.log(0.75)))
+        distance_m = np.sqrt(self._scale) * np.exp(rng.uniform(np.log(0.3), np.log(0.75)))
         T[:3, 3] = ring_m - T[:3, :3] @ (ray * distance_m)
-        T[2, 3] = min(T[2, 3], TABLE_Z_M - 0.06)  # above the table
+        T[2, 3] = min(T[2, 3], TABLE_Z_M * self._scale - 0.06)  # above the table
         return T
 
     def _place_clutter(
@@ -295,7 +292,7 @@ class RandomScenes:
         )
 
     def _light(self, rng: np.random.Generator, T_base_optical: np.ndarray) -> None:
-        model = self._model
+        model, lit = self._model, self._scale * np.array([0, 0, 0.25])
         model.vis.headlight.ambient = [rng.uniform(0.3, 0.65)] * 3
         for light in range(model.nlight):
             side = self._domain.light_side if light == 0 else rng.choice([-1, 1])
@@ -304,7 +301,7 @@ class RandomScenes:
                 -rng.uniform(0, 1.0),
                 rng.uniform(-0.3, 0.2),
             ]
-            model.light_pos[light], model.light_dir[light] = place, np.array([0, 0, 0.25]) - place
+            model.light_pos[light], model.light_dir[light] = place, lit - place
             model.light_diffuse[light] = rng.uniform(0.1, 0.8) * rng.uniform(0.8, 1.0, 3)
             model.light_specular[light] = [rng.uniform(0, 0.6)] * 3
 

@@ -1,7 +1,10 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from soft_arm_description.robot import load_robot
+from soft_arm_sim.cameras.placement import camera_for, scale_for
 from soft_arm_sim.cameras.random_scenes import (
     DOMAINS,
     MIN_VIEW_ANGLE_DEG,
@@ -10,7 +13,8 @@ from soft_arm_sim.cameras.random_scenes import (
 )
 
 ROBOT = load_robot('two_module_arm')
-PARAMETERS = scaled_camera(0.25)
+ROBOTS = Path(__file__).parents[4] / 'launch' / 'test' / 'robots'
+PARAMETERS = scaled_camera(ROBOT, 0.25)
 
 
 @pytest.fixture(scope='module')
@@ -53,6 +57,20 @@ def test_mask_lies_where_the_pose_says(scenes):
     assert compared >= 5
 
 
+def test_room_and_camera_grow_with_the_arm(tmp_path):
+    text = (ROBOTS / 'long_hanging.yaml').read_text().replace('[0.11, 0.27]', '[0.24, 0.6]')
+    (tmp_path / 'longer.yaml').write_text(text.replace('[0.11, 0.16, 0.27]', '[0.24, 0.35, 0.6]'))
+    robot = load_robot(tmp_path / 'longer.yaml')
+    parameters = scaled_camera(robot, 0.25)
+    assert parameters.mounting == camera_for(robot).mounting
+    nearest_m, farthest_m = np.sqrt(scale_for(robot)) * np.array([0.3, 0.75])
+    scenes = RandomScenes(robot, 'training', 5, parameters)
+    depths_m = np.array([scenes.draw(number).T_optical_ring[2, 3] for number in range(30)])
+    scenes.close()
+    # The table, above which the camera stays, is as far below the arm as it is shown.
+    assert ((depths_m > nearest_m) & (depths_m < farthest_m)).all()
+
+
 def test_frames_without_a_ring_show_none(scenes):
     frame = scenes.draw(3, with_ring=False)
     assert not frame.ring_mask.any() and frame.visible_share == 0 and frame.T_optical_ring is None
@@ -71,7 +89,7 @@ def test_held_out_scenes_share_nothing_that_was_promised():
 
 
 def test_scaled_camera_sees_the_same_rays():
-    image, whole = PARAMETERS.image, scaled_camera(1.0).image
+    image, whole = PARAMETERS.image, scaled_camera(ROBOT, 1.0).image
     assert (image.width_px, image.height_px) == (160, 120)
     assert (0 - 0.5 - image.cx_px) / image.fx_px == pytest.approx(
         (0 - 0.5 - whole.cx_px) / whole.fx_px

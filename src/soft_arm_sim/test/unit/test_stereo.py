@@ -10,7 +10,8 @@ from soft_arm_sim.cameras.parameters import load_calibration_jig
 from soft_arm_sim.cameras.random_scenes import scaled_camera
 from soft_arm_sim.cameras.stereo import align_nearest
 
-ROBOT, PARAMETERS = load_robot('two_module_arm'), scaled_camera(1.0, 'stereo')
+ROBOT = load_robot('two_module_arm')
+PARAMETERS = scaled_camera(ROBOT, 1.0, 'stereo')
 STEREO, IMAGE = PARAMETERS.stereo, PARAMETERS.image
 
 

@@ -14,7 +14,8 @@ from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.detector import RingDetector
 from soft_arm_vision.segmentation.segmenter import make_segmenter
 
-ROBOT, CAMERA = load_robot('two_module_arm'), scaled_camera(1.0)
+ROBOT = load_robot('two_module_arm')
+CAMERA = scaled_camera(ROBOT, 1.0)
 INTRINSICS = Intrinsics(
     CAMERA.image.width_px,
     CAMERA.image.height_px,
