@@ -17,6 +17,7 @@ from soft_arm_kinematics.arm import Arm, BellowsArm, load_arm, make_arm
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.camera_correction import CameraCorrection, correction_of
 from soft_arm_vision.errors import VisionError
+from soft_arm_vision.frames import USUAL_UNIT_M
 from soft_arm_vision.tip_sources import make_tracker
 from soft_arm_vision.tip_tracker import TipTracker
 
@@ -38,6 +39,7 @@ class ArmFiles:
         network: Exported network of yolact; None: the shipped one.
         correction: Systematic errors of the camera.
         sensor: Errors of the rig's camera.
+        depth_unit_m: Unit of 16-bit depth images.
     """
 
     robot: Robot
@@ -49,6 +51,7 @@ class ArmFiles:
     network: Path | None
     correction: CameraCorrection
     sensor: DepthSensor
+    depth_unit_m: float
 
     def new_tracker(self, mounting: extrinsics.Mounting) -> TipTracker:
         """Return a tracker that has seen nothing, so that its poses depend on one bag alone."""
@@ -72,6 +75,7 @@ def load_files(
     extrinsics_file: Path | None,
     tip_source: str,
     network: Path | None = None,
+    depth_unit_m: float = USUAL_UNIT_M,
 ) -> ArmFiles:
     """Load a robot file and what a rig's calibrations say of it.
 
@@ -81,6 +85,7 @@ def load_files(
         extrinsics_file: Another file of the camera's pose; None: the rig's.
         tip_source: What finds the tip: yolact, colour or fiducial.
         network: Exported network of yolact; None: the shipped one.
+        depth_unit_m: Unit of 16-bit depth images.
 
     Raises:
         DescriptionError: If the robot or its curves cannot be loaded.
@@ -114,4 +119,5 @@ def load_files(
         network,
         correction_of(where, loaded),
         sensor,
+        depth_unit_m,
     )

@@ -12,6 +12,7 @@ from soft_arm_experiments.bags.track import Track
 from soft_arm_experiments.vision import bag_frames
 from soft_arm_experiments.vision.bag_frames import CameraTopics
 from soft_arm_vision.calibration.extrinsics import Mounting
+from soft_arm_vision.frames import stamp_ns
 from softarm_cli.bags.file import Bag
 from softarm_cli.errors import BagError
 from softarm_cli.graph.names import nearest
@@ -157,7 +158,7 @@ def read_pressures(bag: Bag, topic: str, robot: Robot) -> Pressures:
             )
         row = [given[name] for name in robot.chambers]
         if np.isfinite(row).all():
-            stamps.append(bag_frames.stamp_of(message))
+            stamps.append(stamp_ns(message.header.stamp))
             recorded.append(at_ns)
             rows.append(row)
     table = np.array(rows, float).reshape(-1, len(robot.chambers))
@@ -182,8 +183,9 @@ def read_tips(
     stamps, recorded, points, covariances = [], [], [], []
     if topics.camera is not None and files.mounting is not None:
         tracker = files.new_tracker(files.mounting)
-        for frame in bag_frames.read_frames(bag, topics.camera, files.correction):
-            sight = tracker.track(frame.rgb, frame.depth, frame.intrinsics)
+        frames = bag_frames.read_frames(bag, topics.camera, files.correction, files.depth_unit_m)
+        for frame in frames:
+            sight = tracker.track(frame.rgb, frame.depth_m, frame.intrinsics)
             if sight.T_base_tip is not None:
                 stamps.append(frame.stamp_ns)
                 recorded.append(frame.recorded_ns)

@@ -8,6 +8,7 @@ from argparse import Namespace
 from tqdm import tqdm
 
 from soft_arm_description.command_line import CommandLine, input_file, input_path, plot_file
+from soft_arm_experiments.cli.camera_options import add_depth_unit
 from soft_arm_vision.errors import VisionError
 from softarm_cli.errors import BagError
 from softarm_cli.graph.names import graph_name, topic_name
@@ -50,6 +51,7 @@ def main(argv: list[str]) -> int:
         '(default: %(default)s)',
     )
     parser.add_network()
+    add_depth_unit(parser)
     parser.add_argument(
         '--namespace', type=graph_name, help='namespace of the arm, if a bag holds several'
     )
@@ -77,7 +79,12 @@ def _evaluate(options: Namespace) -> int:
     from softarm_cli.bags.file import open_bag, warn_of_cut
 
     files = load_files(
-        options.robot, options.rig, options.extrinsics, options.tip_source, options.network
+        options.robot,
+        options.rig,
+        options.extrinsics,
+        options.tip_source,
+        options.network,
+        options.depth_unit_m,
     )
     found = []
     with tqdm(unit=' images', file=sys.stderr, disable=not sys.stderr.isatty()) as progress:

@@ -20,11 +20,13 @@ from soft_arm_description.command_line import (
 from soft_arm_description.depth_sensor import sensor_of
 from soft_arm_description.rig import VIRTUAL, Devices, Rig, RigError, load_rig
 from soft_arm_description.robot import load_robot
+from soft_arm_experiments.cli.camera_options import add_running_camera
 from soft_arm_vision.errors import VisionError
 from softarm_cli.errors import BagError
 
 if TYPE_CHECKING:
     from soft_arm_vision.calibration.camera_check import CameraErrors, Explanation, RingView
+    from soft_arm_vision.frames import Frame
 
 CAUSES = 'depth', 'focal-length', 'lens'
 
@@ -56,11 +58,7 @@ def main(argv: list[str] | None = None) -> int:
         default=20.0,
         help='how long the running camera is watched (default: %(default)s)',
     )
-    parser.add_argument(
-        '--camera',
-        default='/camera/camera',
-        help="namespace of the running camera's topics (default: %(default)s)",
-    )
+    add_running_camera(parser)
     parser.add_argument(
         '--apply',
         action='store_true',
@@ -117,7 +115,7 @@ def _check(options: Namespace) -> int:
 
 
 @contextmanager
-def _frames(options: Namespace, rig: Rig) -> Iterator[tuple[Iterator[Any], Devices]]:
+def _frames(options: Namespace, rig: Rig) -> Iterator[tuple[Iterator['Frame'], Devices]]:
     """Give the images of a bag or of the running camera, and on which devices they were taken."""
     if options.bag is not None:
         from soft_arm_experiments.vision.bag_frames import find_topics, read_frames
@@ -127,11 +125,12 @@ def _frames(options: Namespace, rig: Rig) -> Iterator[tuple[Iterator[Any], Devic
             warn_of_cut(bag, 'softarm calibrate camera-check')
             # Only emulated devices know the true pose.
             devices: Devices = VIRTUAL if find_topics(bag).truth else rig.devices
-            yield ((f.rgb, f.depth, f.intrinsics) for f in read_frames(bag)), devices
+            yield read_frames(bag, depth_unit_m=options.depth_unit_m), devices
         return
     from soft_arm_experiments.ros.camera_session import CameraSession
 
-    with CameraSession(options.camera) as session:
+    how = {'align': options.align_depth, 'depth_unit_m': options.depth_unit_m}
+    with CameraSession(options.camera, **how) as session:
         mismatch = session.watch.mismatch(rig.name, rig.devices)
         if mismatch:
             raise VisionError(mismatch)

@@ -5,7 +5,6 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +21,7 @@ from soft_arm_description.command_line import (
 from soft_arm_description.depth_sensor import D435I
 from soft_arm_description.rig import VIRTUAL, RigError, load_rig
 from soft_arm_description.robot import load_robot
+from soft_arm_experiments.cli.camera_options import add_depth_unit
 from soft_arm_sim.errors import SimulationError
 from soft_arm_vision.errors import VisionError
 from softarm_cli.errors import BagError
@@ -75,6 +75,7 @@ def main(argv: list[str] | None = None) -> int:
         metavar='N',
         help='take every N-th frame of the bag (default: %(default)s)',
     )
+    add_depth_unit(parser)
     parser.add_argument(
         '--camera',
         choices=('virtual', 'stereo'),
@@ -101,7 +102,7 @@ def _run(options: Namespace) -> int:
     if options.bag is None:
         frames, board_sd_m = _virtual(options.camera), 0.0
     else:
-        frames, board_sd_m = _recorded(options.bag, options.every), BOARD_SD_M
+        frames, board_sd_m = _recorded(options), BOARD_SD_M
     for colour, depth, intrinsics in tqdm(frames, file=sys.stderr, desc='board', unit=' frames'):
         check_images(colour, depth, intrinsics)
         view = view_board(colour, depth_in_metres(depth), intrinsics, size_m)
@@ -144,14 +145,15 @@ def _virtual(camera: str) -> Iterator[Pictures]:
     return board_pictures(load_camera_parameters(CONFIG / f'{camera}_camera.yaml'), VIEWS)
 
 
-def _recorded(path: Path, every: int) -> Iterator[Pictures]:
+def _recorded(options: Namespace) -> Iterator[Pictures]:
     from soft_arm_experiments.vision.bag_frames import read_frames
     from softarm_cli.bags.file import open_bag, warn_of_cut
 
-    with open_bag(path) as bag:
+    with open_bag(options.bag) as bag:
         warn_of_cut(bag, 'softarm calibrate')
-        for frame in islice(read_frames(bag), 0, None, every):
-            yield frame.rgb, frame.depth, frame.intrinsics
+        frames = read_frames(bag, depth_unit_m=options.depth_unit_m)
+        for frame in islice(frames, 0, None, options.every):
+            yield frame.rgb, frame.depth_m, frame.intrinsics
 
 
 def _rounded(value: float) -> float:

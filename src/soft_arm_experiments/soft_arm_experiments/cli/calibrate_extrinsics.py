@@ -10,8 +10,10 @@ from tqdm import tqdm
 
 from soft_arm_description.calibration import Measurement, save_calibration, saved
 from soft_arm_description.command_line import CommandLine, input_file, output_file, positive_count
+from soft_arm_description.depth_sensor import sensor_of
 from soft_arm_description.rig import VIRTUAL, Devices, Rig, load_rig
 from soft_arm_description.robot import Robot, load_robot
+from soft_arm_experiments.cli.camera_options import add_running_camera
 from soft_arm_sim.cameras.placement import jig_for
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.points import COLUMNS, read_correspondences, read_jig
@@ -93,6 +95,11 @@ def _parser() -> CommandLine:
         help=f'CSV of correspondences measured elsewhere, columns {",".join(COLUMNS)}',
     )
     parser.add_argument(
+        '--segmenter', default='yolact', help='yolact or colour (default: %(default)s)'
+    )
+    parser.add_network()
+    add_running_camera(parser)
+    parser.add_argument(
         '--camera-frame',
         default=OPTICAL_FRAME,
         metavar='FRAME',
@@ -125,10 +132,26 @@ def _measure(
         )
     pegs_m = read_jig(args.jig) if args.jig else np.array(jig_for(robot).pegs_m)
     order = [(number, peg) for number in range(args.sets) for peg in range(len(pegs_m))]
-    from soft_arm_experiments.ros.jig_session import JigSession  # --help and --points need no ROS
+    # --help and --points need neither ROS nor a detector.
+    from soft_arm_experiments.ros.jig_session import JigSession
+    from soft_arm_vision.calibration.camera_correction import correction_of
+    from soft_arm_vision.ring.detector import RingDetector
+    from soft_arm_vision.segmentation.segmenter import make_segmenter
 
+    sensor, caution = sensor_of(rig)
+    if caution is not None:
+        print(f'softarm calibrate extrinsics: {caution}', file=sys.stderr)
+    segmenter = make_segmenter(args.segmenter, robot.ring, args.network)
     centres_m = []
-    with JigSession(robot.ring, virtual, args.robot) as session:
+    with JigSession(
+        RingDetector(robot.ring, segmenter, sensor),
+        virtual,
+        args.robot,
+        args.camera,
+        align=args.align_depth,
+        depth_unit_m=args.depth_unit_m,
+        correction=correction_of(rig, robot),
+    ) as session:
         if virtual:
             print(
                 'virtual rig: started'

@@ -17,6 +17,7 @@ from soft_arm_description.command_line import (
 )
 from soft_arm_description.rig import VIRTUAL, RigError, load_rig
 from soft_arm_description.robot import Robot, load_robot
+from soft_arm_experiments.cli.camera_options import add_depth_unit
 from soft_arm_sim.cameras.placement import jig_for
 from soft_arm_sim.motion_capture import VirtualMotionCapture, load_motion_capture
 from soft_arm_vision.calibration import extrinsics
@@ -85,6 +86,7 @@ def main(argv: list[str] | None = None) -> int:
         'markers (default: %(default)s)',
     )
     parser.add_network()
+    add_depth_unit(parser)
     parser.add_argument('--out', type=output_file(), help='save to this file instead')
     parser.add_json()
     return parser.answer(argv, _calibrate, VisionError, BagError, RigError)
@@ -164,7 +166,14 @@ def _latency(options: Namespace, world_frame: str, T_body_tip: np.ndarray) -> 'L
     from soft_arm_experiments.vision.bag_frames import read_poses, topics_of
     from softarm_cli.bags.file import open_bag, warn_of_cut
 
-    files = load_files(options.robot, options.rig, None, options.tip_source, options.network)
+    files = load_files(
+        options.robot,
+        options.rig,
+        None,
+        options.tip_source,
+        options.network,
+        options.depth_unit_m,
+    )
     with open_bag(options.bag) as bag:
         warn_of_cut(bag, 'softarm calibrate')
         found = {

@@ -15,7 +15,9 @@ from soft_arm_description.command_line import (
     positive_count,
     seed_number,
 )
+from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import Robot, load_robot
+from soft_arm_experiments.cli.camera_options import add_depth_unit
 from soft_arm_experiments.studies.errors import StudyError
 from soft_arm_experiments.vision import coco
 from soft_arm_vision.errors import VisionError
@@ -58,6 +60,8 @@ def main(argv: list[str]) -> int:
         help='labelled bag (`softarm vision label`) whose frames half of the crops are of; '
         'may be repeated',
     )
+    parser.add_rig()
+    add_depth_unit(parser)
     parser.add_argument(
         '--classes',
         default='ring',
@@ -124,7 +128,7 @@ def _train(options: Namespace) -> int:
     from soft_arm_experiments.training.processes import beside
     from soft_arm_experiments.training.training_set import anchor_recall
 
-    own = [_of_bag(bag, options.out) for bag in options.bag]
+    own = [of_bag(bag, options) for bag in options.bag]
     folders = options.data or [_drawn(options)]
     with beside(min(options.threads, PROCESSES) - 1, _train_beside, options, folders, own):
         trainer, data, pictures = _trainer(options, folders, own)
@@ -211,6 +215,7 @@ def _command(options: Namespace) -> str:
         f'--data {folder}' for folder in options.data or []
     ]
     given += [f'--bag {bag}' for bag in options.bag]
+    given += [f'--rig {options.rig}'] * bool(options.bag)
     flags = ['--fine-tune'] * options.fine_tune + ['--float32'] * options.float32
     return ' '.join(['softarm train ring-segmenter', *given, *flags])
 
@@ -233,15 +238,18 @@ def _drawn(options: Namespace) -> Path:
     return folder
 
 
-def _of_bag(bag: Path, out: Path) -> Path:
-    """Return a data set with the labelled frames of a bag, written anew."""
+def of_bag(bag: Path, options: Namespace) -> Path:
+    """Write a data set of the labelled frames of a bag, corrected as the rig says; return it."""
     from tqdm import tqdm
 
+    from soft_arm_experiments.vision.bag_frames import read_frames
     from soft_arm_experiments.vision.bag_samples import labelled_samples
     from soft_arm_experiments.vision.labels import read_labels
+    from soft_arm_vision.calibration.camera_correction import correction_of
     from softarm_cli.bags.file import open_bag, warn_of_cut
 
-    labels, folder = read_labels(bag), out / f'bag_{bag.resolve().name}'
+    correction = correction_of(load_rig(options.rig), load_robot(options.robot))
+    labels, folder = read_labels(bag), options.out / f'bag_{bag.resolve().name}'
     if labels is None:
         raise VisionError(f'{bag} has no labels: run softarm vision label {bag}')
     with (
@@ -249,7 +257,8 @@ def _of_bag(bag: Path, out: Path) -> Path:
         tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,
     ):
         warn_of_cut(opened, 'softarm train')
-        samples = labelled_samples(opened, labels, bar.update)
+        frames = read_frames(opened, correction=correction, depth_unit_m=options.depth_unit_m)
+        samples = labelled_samples(frames, labels, bar.update)
         info = {'description': f'labelled frames of the bag {bag.name}'}
         if not coco.write(folder, samples, (RING_CLASS,), info):
             raise VisionError(f'{bag} has no labelled frame that can be learnt from')

@@ -13,6 +13,7 @@ from soft_arm_description.command_line import CommandLine, input_file, input_pat
 from soft_arm_description.depth_sensor import sensor_of
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
+from soft_arm_experiments.cli.camera_options import add_depth_unit
 from soft_arm_experiments.vision.bag_evaluation import BagReport, draw_errors, evaluate
 from soft_arm_experiments.vision.labels import LabelledResult
 from soft_arm_vision.errors import VisionError
@@ -42,6 +43,7 @@ def main(argv: list[str]) -> int:
         '--segmenter', default='yolact', help='yolact or colour (default: %(default)s)'
     )
     parser.add_network()
+    add_depth_unit(parser)
     parser.add_argument(
         '--plot',
         type=plot_file,
@@ -75,7 +77,12 @@ def _evaluate(options: Namespace) -> int:
             warn_of_cut(bag, 'softarm vision')
             detector = RingDetector(ring, segmenter, sensor)
             report = evaluate(
-                bag, detector, mounting.T_base_camera, bar.update, correction_of(rig, robot)
+                bag,
+                detector,
+                mounting.T_base_camera,
+                bar.update,
+                correction_of(rig, robot),
+                options.depth_unit_m,
             )
         if options.plot is not None:
             draw_errors(report, options.plot)

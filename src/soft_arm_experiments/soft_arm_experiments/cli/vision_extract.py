@@ -9,6 +9,7 @@ from soft_arm_description.command_line import CommandLine, input_path, output_fo
 from soft_arm_description.depth_sensor import sensor_of
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
+from soft_arm_experiments.cli.camera_options import add_depth_unit
 from soft_arm_vision.errors import VisionError
 from softarm_cli.errors import BagError
 
@@ -35,6 +36,7 @@ def main(argv: list[str]) -> int:
         'for a labelling tool (default: %(default)s)',
     )
     parser.add_network()
+    add_depth_unit(parser)
     parser.add_argument(
         '--every', type=positive_count, default=1, metavar='N', help='take every N-th frame'
     )
@@ -44,6 +46,7 @@ def main(argv: list[str]) -> int:
 def _extract(options: Namespace) -> int:
     # Slow to import: after the arguments are checked.
     from soft_arm_experiments.vision import coco
+    from soft_arm_experiments.vision.bag_frames import read_frames
     from soft_arm_experiments.vision.bag_samples import bag_samples
     from soft_arm_vision.calibration.camera_correction import correction_of
     from soft_arm_vision.ring.detector import RingDetector
@@ -71,8 +74,10 @@ def _extract(options: Namespace) -> int:
         tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,
     ):
         warn_of_cut(bag, 'softarm vision')
-        correction = correction_of(rig, robot)
-        samples = bag_samples(bag, detector, options.every, bar.update, correction)
+        frames = read_frames(
+            bag, correction=correction_of(rig, robot), depth_unit_m=options.depth_unit_m
+        )
+        samples = bag_samples(frames, detector, options.every, bar.update)
         count = coco.write(options.folder, samples, (RING_CLASS,), info)
     print(
         f'{count} frames in {options.folder}; '

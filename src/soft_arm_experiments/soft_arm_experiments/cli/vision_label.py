@@ -11,6 +11,7 @@ from soft_arm_description.command_line import CommandLine, input_path, positive_
 from soft_arm_description.depth_sensor import sensor_of
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
+from soft_arm_experiments.cli.camera_options import add_depth_unit
 from soft_arm_vision.errors import VisionError
 from softarm_cli.errors import BagError
 
@@ -34,6 +35,7 @@ def main(argv: list[str]) -> int:
         '--segmenter', default='yolact', help='yolact or colour (default: %(default)s)'
     )
     parser.add_network()
+    add_depth_unit(parser)
     parser.add_argument(
         '--every',
         type=positive_count,
@@ -65,9 +67,10 @@ def _label(options: Namespace) -> int:
         warn_of_cut(bag, 'softarm vision')
 
         def frames() -> Iterator[tuple[int, np.ndarray, Detection]]:
-            for number, frame in enumerate(read_frames(bag, correction=correction)):
+            read = read_frames(bag, correction=correction, depth_unit_m=options.depth_unit_m)
+            for number, frame in enumerate(read):
                 if number % options.every == 0:
-                    found = detector.detect(frame.rgb, frame.depth, frame.intrinsics)
+                    found = detector.detect(frame.rgb, frame.depth_m, frame.intrinsics)
                     yield (
                         frame.stamp_ns,
                         draw_overlay(frame.rgb, found, ring, frame.intrinsics),

@@ -5,24 +5,20 @@ import queue
 import signal
 import subprocess
 import time
-from contextlib import ExitStack, suppress
-from typing import Self
+from contextlib import ExitStack
+from typing import Any, Self
 
 import numpy as np
-from sensor_msgs.msg import CameraInfo, Image
+from std_msgs.msg import Header
 
-from soft_arm_description.depth_sensor import D435I, sensor_of
-from soft_arm_description.rig import Devices, load_rig
-from soft_arm_description.robot import Ring
+from soft_arm_description.rig import Devices
 from soft_arm_msgs.srv import PlaceRing
-from soft_arm_node_kit import qos
 from soft_arm_node_kit.graph import ARM_EMULATION, DeviceWatch
 from soft_arm_node_kit.session import Session
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.frames import Frame, stamp_ns
 from soft_arm_vision.ring.detector import Detection, RingDetector
-from soft_arm_vision.ros.conversions import pictures_of, stamp_ns
-from soft_arm_vision.ros.newest_pair import NewestPair
+from soft_arm_vision.ros.camera_input import CameraInput
 
 SETTLING_S = 0.1  # time after a placement before which frames are not used
 FIND_RIG_S, START_RIG_S, CAMERA_S, SERVICE_S, STOP_S = 2.0, 30.0, 10.0, 5.0, 10.0
@@ -32,32 +28,32 @@ class JigSession(Session):
     """A session with the camera and, on the virtual rig, with the jig.
 
     Args:
-        ring: The ring that is measured.
+        detector: Finds the ring that is measured.
         virtual: Whether to move the ring of the virtual rig. If none runs, one is started and
             stopped at the end.
         robot: Robot file of the virtual rig that is started.
-        namespace: Namespace of the virtual rig.
         camera: Namespace of the camera's topics.
+        namespace: Namespace of the virtual rig.
+        options: Options of `CameraInput`.
     """
 
     def __init__(
         self,
-        ring: Ring,
+        detector: RingDetector,
         virtual: bool,
         robot: str,
-        namespace: str = 'soft_arm',
         camera: str = '/camera/camera',
+        namespace: str = 'soft_arm',
+        **options: Any,
     ):
         super().__init__(
             'calibrate_extrinsics', remedy='are the camera and the rig running?', error=VisionError
         )
         self._rig_namespace, self._camera = f'/{namespace}', camera
         self._virtual, self._robot = virtual, robot
-        sensor = sensor_of(load_rig('virtual'))[0] if virtual else D435I
-        self._detector = RingDetector(ring, None, sensor)
+        self._detector, self._options = detector, options
         self._rig: subprocess.Popen | None = None
-        self._pair: NewestPair | None = None
-        self._info: CameraInfo | None = None
+        self._input: CameraInput | None = None
         self._results: queue.SimpleQueue[tuple[int, Detection]] = queue.SimpleQueue()
         self.started_rig = False
 
@@ -68,26 +64,24 @@ class JigSession(Session):
             unfinished.callback(self.__exit__)
             if self._virtual:
                 self._find_rig()
-            self._pair = NewestPair(self._detect)
-            for kind, topic, put in (
-                (CameraInfo, 'color/camera_info', self._on_info),
-                (Image, 'color/image_raw', self._pair.put_colour),
-                (Image, 'aligned_depth_to_color/image_raw', self._pair.put_depth),
-            ):
-                self.node.create_subscription(kind, f'{self._camera}/{topic}', put, qos.SENSOR)
+            self._input = CameraInput(self.node, self._detect, f'{self._camera}/', **self._options)
             self.wait_for(
-                lambda: self._info, CAMERA_S, f'{self._camera}/color/camera_info', self._check_pair
+                lambda: self._input.intrinsics,
+                CAMERA_S,
+                f'{self._camera}/color/camera_info',
+                self._check_pair,
             )
             unfinished.pop_all()
         return self
 
     def __exit__(self, *error: object) -> None:
         try:
-            if self._virtual and self._info is not None and not self.started_rig:
+            seen = self._input is not None and self._input.intrinsics is not None
+            if self._virtual and seen and not self.started_rig:
                 self.place(-1)
         finally:
-            if self._pair is not None:
-                self._pair.close()
+            if self._input is not None:
+                self._input.pair.close()
             super().__exit__(*error)
             if self._rig is not None:
                 _stop(self._rig)
@@ -95,7 +89,7 @@ class JigSession(Session):
     @property
     def camera_frame(self) -> str:
         """Frame of the images."""
-        return self._info.header.frame_id
+        return self._input.frame_id
 
     def place(self, peg: int) -> None:
         """Put the virtual rig's ring on a peg, or back on the arm with -1.
@@ -133,7 +127,7 @@ class JigSession(Session):
             3.0 + frames / 5,
             lambda: (
                 f'the ring in {frames} frames; {len(centres)} show it: '
-                + (reasons[-1] if reasons else self._pair.trouble or 'no images arrived')
+                + (reasons[-1] if reasons else self._input.pair.trouble or 'no images arrived')
             ),
             self._check_pair,
         )
@@ -186,22 +180,16 @@ class JigSession(Session):
             if time.monotonic() > deadline:
                 raise VisionError(f'the virtual rig did not start within {START_RIG_S:.0f} s')
 
-    def _on_info(self, info: CameraInfo) -> None:
-        with suppress(VisionError):  # no frame is used before the intrinsics are known
-            self._intrinsics, self._info = Intrinsics.of_camera_info(info), info
-
-    def _detect(self, colour: Image, depth: Image) -> None:
+    def _detect(self, header: Header, found: Frame | VisionError) -> None:
         """Detect the ring; runs in the worker thread."""
-        if self._info is None:
-            return
-        try:
-            detection = self._detector.detect(*pictures_of(colour, depth), self._intrinsics)
-        except VisionError as error:
-            detection = Detection(None, str(error))
-        self._results.put((stamp_ns(colour.header.stamp), detection))
+        if isinstance(found, VisionError):
+            detection = Detection(None, str(found))
+        else:
+            detection = self._detector.detect(found.rgb, found.depth_m, found.intrinsics)
+        self._results.put((stamp_ns(header.stamp), detection))
 
     def _check_pair(self) -> None:
-        if self._pair is not None and not self._pair.alive:
+        if self._input is not None and not self._input.pair.alive:
             raise VisionError('the images cannot be used; see the error above')
 
 

@@ -6,7 +6,6 @@ from contextlib import ExitStack
 from typing import Self
 
 import numpy as np
-from sensor_msgs.msg import CameraInfo, Image
 
 from soft_arm_control.ros.conversions import command_message
 from soft_arm_description.rig import Devices
@@ -16,9 +15,9 @@ from soft_arm_node_kit import qos
 from soft_arm_node_kit.graph import CELL_EMULATION, DeviceWatch
 from soft_arm_node_kit.session import Session
 from soft_arm_vision.errors import VisionError
+from soft_arm_vision.frames import Frame
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ros.conversions import pictures_of, stamp_ns
-from soft_arm_vision.ros.newest_pair import NewestPair
+from soft_arm_vision.ros.camera_input import CameraInput
 
 GRIPPER, CAMERA = '/gripper', '/finger_camera'
 COMMAND_PERIOD_S = 0.05
@@ -48,44 +47,39 @@ class RunningFinger(Session):
         self._frames = frames
         self._target_pa: float | None = None
         self._readings: list[tuple[float, float]] = []  # when [s], pressure [Pa]
-        self._info: CameraInfo | None = None
-        self._taken: queue.SimpleQueue[tuple[Image, Image]] = queue.SimpleQueue()
+        self._taken: queue.SimpleQueue[Frame | VisionError] = queue.SimpleQueue()
 
     def __enter__(self) -> Self:
         super().__enter__()
         self._devices = DeviceWatch(self.node, CELL_EMULATION, GRIPPER.strip('/'))
-        self._pair = NewestPair(lambda colour, depth: self._taken.put((colour, depth)))
+        self._input = CameraInput(
+            self.node,
+            lambda _, found: self._taken.put(found),
+            f'{CAMERA}/',
+            depth_topic='depth/image_raw',
+        )
         self._command = self.node.create_publisher(
             ChamberPressures, f'{GRIPPER}/pressure_command', qos.COMMAND
         )
         self.node.create_subscription(
             ChamberPressures, f'{GRIPPER}/pressures', self._on_pressures, qos.STATE
         )
-        self.node.create_subscription(
-            CameraInfo, f'{CAMERA}/color/camera_info', self._on_info, qos.SENSOR
-        )
-        self.node.create_subscription(
-            Image, f'{CAMERA}/color/image_raw', self._pair.put_colour, qos.SENSOR
-        )
-        self.node.create_subscription(
-            Image, f'{CAMERA}/depth/image_raw', self._pair.put_depth, qos.SENSOR
-        )
         self.node.create_timer(COMMAND_PERIOD_S, self._send)
         with ExitStack() as unfinished:  # closes what is open when something here fails
             unfinished.callback(self.__exit__)
             self.wait_for(lambda: self._readings, FIND_S, f'{GRIPPER}/pressures')
-            self.wait_for(lambda: self._info, FIND_S, f'{CAMERA}/color/camera_info')
+            self.wait_for(lambda: self._input.intrinsics, FIND_S, f'{CAMERA}/color/camera_info')
             unfinished.pop_all()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._pair.close()
+        self._input.pair.close()
         super().__exit__(*error)
 
     @property
     def intrinsics(self) -> Intrinsics:
         """Intrinsics of the camera."""
-        return Intrinsics.of_camera_info(self._info)
+        return self._input.intrinsics
 
     @property
     def devices(self) -> Devices:
@@ -121,18 +115,25 @@ class RunningFinger(Session):
         """Return the next `frames` pairs of colour and depth; raise VisionError if late."""
         after_ns = self.node.get_clock().now().nanoseconds
         found: list[tuple[np.ndarray, np.ndarray]] = []
+        trouble = ''
 
         def enough() -> bool:
+            nonlocal trouble
             while not self._taken.empty():
-                colour, depth = self._taken.get()
-                if stamp_ns(colour.header.stamp) > after_ns:
-                    found.append(pictures_of(colour, depth))
+                frame = self._taken.get()
+                if isinstance(frame, VisionError):
+                    trouble = str(frame)
+                elif frame.stamp_ns > after_ns:
+                    found.append((frame.rgb, frame.depth_m))
             return len(found) >= self._frames
 
         self.wait_for(
             enough,
             PICTURE_S + self._frames / 5,
-            lambda: f'{self._frames} pictures, of which {len(found)} arrived: {self._pair.trouble}',
+            lambda: (
+                f'{self._frames} pictures, of which {len(found)} arrived: '
+                f'{trouble or self._input.pair.trouble}'
+            ),
         )
         return found[: self._frames]
 
@@ -156,6 +157,3 @@ class RunningFinger(Session):
         given = dict(zip(message.names, message.pressures_pa, strict=False))
         if self._robot.chambers[0] in given:
             self._readings.append((time.monotonic(), given[self._robot.chambers[0]]))
-
-    def _on_info(self, info: CameraInfo) -> None:
-        self._info = info

@@ -19,6 +19,7 @@ from soft_arm_experiments.vision.bag_frames import (
 from soft_arm_experiments.vision.labels import LabelledResult, beside_labels, read_labels
 from soft_arm_vision.calibration.camera_correction import NO_CORRECTION, CameraCorrection
 from soft_arm_vision.errors import VisionError
+from soft_arm_vision.frames import USUAL_UNIT_M
 from soft_arm_vision.ring.arc_prior import expected_axis
 from soft_arm_vision.ring.detector import Detection, RingDetector
 from soft_arm_vision.ring.fit import RingFit
@@ -59,6 +60,7 @@ def evaluate(
     T_base_camera: np.ndarray,
     report: Callable[[], None] = lambda: None,
     correction: CameraCorrection = NO_CORRECTION,
+    depth_unit_m: float = USUAL_UNIT_M,
 ) -> BagReport:
     """Run a detector on a bag's images; without images evaluate the recorded poses.
 
@@ -68,6 +70,7 @@ def evaluate(
         T_base_camera: Extrinsics, shape (4, 4); their error is part of the reported errors.
         report: Called after every frame.
         correction: Systematic errors of the camera.
+        depth_unit_m: Unit of 16-bit depth images [m].
 
     Raises:
         VisionError: If the bag holds neither images nor poses, or they cannot be used.
@@ -87,12 +90,12 @@ def evaluate(
     if topics.camera is not None:
         T_detected_base = np.linalg.inv(T_base_camera)
         taken = vars(topics.camera) | taken
-        for frame in read_frames(bag, topics.camera, correction):
+        for frame in read_frames(bag, topics.camera, correction, depth_unit_m):
             stamps_ns.append(frame.stamp_ns)
             detections.append(
                 detector.detect(
                     frame.rgb,
-                    frame.depth,
+                    frame.depth_m,
                     frame.intrinsics,
                     lambda c: expected_axis(c, T_base_camera),
                 )

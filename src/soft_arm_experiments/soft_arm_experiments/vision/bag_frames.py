@@ -1,5 +1,6 @@
 """Read frames and poses of an open bag (rosbag2, MCAP or SQLite) without ROS."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from soft_arm_vision.calibration.camera_correction import NO_CORRECTION, CameraCorrection
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.frames import USUAL_UNIT_M, Frame, FrameSource, stamp_ns
 from softarm_cli.bags.file import Bag
 
 _COLOUR = (
@@ -25,31 +26,29 @@ _DEPTH = tuple(
     for kind in ('aligned_depth_to_color', 'depth_registered', 'depth_to_rgb', 'depth')
     for image in ('image_raw', 'image_rect_raw', 'image_rect', 'image')
 )
+_TF = 'tf2_msgs/msg/TFMessage'
 _LOOKED_BACK = 4  # unpaired images that are kept, waiting for their other half
 
 
 @dataclass(frozen=True, eq=False)
-class BagFrame:
-    """Colour and depth of one stamp [ns], and the newest intrinsics before them.
+class BagFrame(Frame):
+    """A frame, and when the later of its images was recorded [ns]."""
 
-    `recorded_ns` is when the later of both images was recorded [ns], `frame_id` their frame.
-    """
-
-    stamp_ns: int
     recorded_ns: int
-    frame_id: str
-    rgb: np.ndarray
-    depth: np.ndarray
-    intrinsics: Intrinsics
 
 
 @dataclass(frozen=True)
 class CameraTopics:
-    """Full names of the topics of one camera: images with the same size, and camera info."""
+    """Full names of the topics of one camera: images, and camera info of the colour images."""
 
     colour: str
     depth: str
     info: str
+
+    @property
+    def depth_info(self) -> str:
+        """Full name of the camera info of the depth images."""
+        return f'{self.depth.rpartition("/")[0]}/camera_info'
 
 
 @dataclass(frozen=True)
@@ -110,14 +109,20 @@ def _cameras(kinds: dict[str, str]) -> Iterator[tuple[str, str, str]]:
 
 
 def read_frames(
-    bag: Bag, camera: CameraTopics | None = None, correction: CameraCorrection = NO_CORRECTION
+    bag: Bag,
+    camera: CameraTopics | None = None,
+    correction: CameraCorrection = NO_CORRECTION,
+    depth_unit_m: float = USUAL_UNIT_M,
 ) -> Iterator[BagFrame]:
-    """Yield pairs of colour and aligned depth with the same stamp, in order.
+    """Yield the frames of colour and depth with the same stamp, in order.
+
+    Depth in another frame than colour is aligned by its camera info and the bag's /tf_static.
 
     Args:
         bag: An open bag.
         camera: Topics of the images; None: of the first camera.
         correction: Systematic errors of the camera.
+        depth_unit_m: Unit of 16-bit depth images [m].
 
     Raises:
         VisionError: If the bag has no images, or they cannot be used.
@@ -129,24 +134,57 @@ def read_frames(
             f'bag {bag.path} holds no colour with depth and camera_info: record again with '
             'softarm bag record --images -o FOLDER'
         )
+    source = FrameSource(
+        depth_unit_m=depth_unit_m,
+        correction=correction,
+        pose_of=lambda target, source: _static_pose(bag, target, source),
+    )
     colour_topic, depth_topic = camera.colour, camera.depth
     waiting: dict[str, dict[int, Any]] = {colour_topic: {}, depth_topic: {}}
-    intrinsics = None
-    for topic, at_ns, message in messages(bag, (colour_topic, depth_topic, camera.info)):
+    depth_info, known = None, False
+    read = colour_topic, depth_topic, camera.info, camera.depth_info
+    for topic, at_ns, message in messages(bag, read):
         if topic == camera.info:
-            intrinsics = correction.intrinsics(Intrinsics.of_camera_info(message))
+            source.take_info(message)
+            known = True
+        if topic == camera.depth_info:
+            depth_info = message
+        if topic not in waiting:
             continue
-        stamp_ns = stamp_of(message)
-        match = waiting[depth_topic if topic == colour_topic else colour_topic].pop(stamp_ns, None)
+        stamp = stamp_ns(message.header.stamp)
+        match = waiting[depth_topic if topic == colour_topic else colour_topic].pop(stamp, None)
         if match is None:
-            waiting[topic][stamp_ns] = message
+            waiting[topic][stamp] = message
             while len(waiting[topic]) > _LOOKED_BACK:
                 waiting[topic].pop(next(iter(waiting[topic])))
-        elif intrinsics is not None:
+        elif known:
             colour, depth = (message, match) if topic == colour_topic else (match, message)
-            frame = colour.header.frame_id
-            true_depth = correction.depth(_picture(depth))
-            yield BagFrame(stamp_ns, at_ns, frame, _picture(colour), true_depth, intrinsics)
+            if depth.header.frame_id != colour.header.frame_id and depth_info is not None:
+                source.take_depth_info(depth_info)
+            yield BagFrame(**vars(source.frame(colour, depth)), recorded_ns=at_ns)
+
+
+def _static_pose(bag: Bag, target: str, source: str) -> np.ndarray:
+    """Return the pose (4, 4) of one frame in another by the transforms in /tf_static."""
+    beside: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
+    for _, _, message in messages(bag, tuple(topics_of(bag, _TF, '/tf_static'))):
+        for link in message.transforms:
+            T = _pose(link.transform.translation, link.transform.rotation)
+            beside[link.header.frame_id][link.child_frame_id] = T
+            beside[link.child_frame_id][link.header.frame_id] = np.linalg.inv(T)
+    found, ahead = {target: np.eye(4)}, [target]
+    for frame in ahead:
+        for other, T in beside[frame].items():
+            if other not in found:
+                found[other] = found[frame] @ T
+                ahead.append(other)
+    if source not in found:
+        raise VisionError(
+            f'depth in {bag.path} is not aligned to colour, and /tf_static there holds no '
+            f'transform from {source[:60]!r} to {target[:60]!r}: record /tf_static too, or turn '
+            "the camera's align_depth on"
+        )
+    return found[source]
 
 
 @dataclass(frozen=True)
@@ -178,13 +216,9 @@ def read_poses(bag: Bag, topic: str | None) -> BagPoses:
     frames: set[str] = set()
     for _, at_ns, message in messages(bag, () if topic is None else (topic,)):
         pose = getattr(message.pose, 'pose', message.pose)
-        position, turn = pose.position, pose.orientation
-        T = np.eye(4)
-        T[:3, :3] = Rotation.from_quat([turn.x, turn.y, turn.z, turn.w]).as_matrix()
-        T[:3, 3] = position.x, position.y, position.z
-        stamps.append(stamp_of(message))
+        stamps.append(stamp_ns(message.header.stamp))
         recorded.append(at_ns)
-        poses.append(T)
+        poses.append(_pose(pose.position, pose.orientation))
         covariances.append(getattr(message.pose, 'covariance', np.zeros(36)))
         frames.add(message.header.frame_id)
     if len(frames) > 1:
@@ -207,35 +241,9 @@ def messages(bag: Bag, topics: tuple[str, ...]) -> Iterator[tuple[str, int, Any]
         yield connection.topic, at_ns, bag.decode(connection, raw)
 
 
-def stamp_of(message: Any) -> int:
-    """Return the stamp in a message's header [ns]."""
-    return message.header.stamp.sec * 1_000_000_000 + message.header.stamp.nanosec
-
-
-def _picture(message: Any) -> np.ndarray:
-    """Return an image as RGB uint8 (h, w, 3), or as depth (h, w) in uint16 mm or float32 m."""
-    kinds: dict[str, tuple[Any, int]] = {
-        'rgb8': (np.uint8, 3),
-        'bgr8': (np.uint8, 3),
-        '16UC1': (np.uint16, 1),
-        'mono16': (np.uint16, 1),
-        '32FC1': (np.float32, 1),
-    }
-    if message.encoding not in kinds:
-        raise VisionError(
-            f'images of encoding {message.encoding!r} cannot be used: record one of {sorted(kinds)}'
-        )
-    number, channels = kinds[message.encoding]
-    kind = np.dtype(number).newbyteorder('>' if message.is_bigendian else '<')
-    data: np.ndarray = np.frombuffer(message.data.tobytes(), np.uint8)
-    row = message.width * channels * kind.itemsize
-    if message.step < row or len(data) != message.height * message.step:
-        raise VisionError(
-            f'an image says that it has {message.height} rows of {message.step} bytes for '
-            f'{message.width} pixels of {message.encoding}, but has {len(data)} bytes: damaged'
-        )
-    rows = data.reshape(message.height, message.step)[:, :row]
-    picture = np.ascontiguousarray(rows).view(kind).reshape(message.height, message.width, channels)
-    if message.encoding == 'bgr8':
-        picture = picture[..., ::-1]
-    return np.ascontiguousarray(picture[..., 0] if channels == 1 else picture)
+def _pose(place: Any, turn: Any) -> np.ndarray:
+    """Return the pose (4, 4) of a geometry_msgs/Point or Vector3, and a Quaternion."""
+    T = np.eye(4)
+    T[:3, :3] = Rotation.from_quat([turn.x, turn.y, turn.z, turn.w]).as_matrix()
+    T[:3, 3] = place.x, place.y, place.z
+    return T

@@ -1,24 +1,21 @@
 """Make labelled samples from a recorded bag, to train on your own camera, arm and light."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
 from soft_arm_experiments.vision import coco
-from soft_arm_experiments.vision.bag_frames import BagFrame, read_frames
+from soft_arm_experiments.vision.bag_frames import BagFrame
 from soft_arm_experiments.vision.labels import Label
-from soft_arm_vision.calibration.camera_correction import NO_CORRECTION, CameraCorrection
-from soft_arm_vision.clouds.cloud import depth_in_metres
+from soft_arm_vision.clouds.cloud import depth_in_millimetres
 from soft_arm_vision.ring.detector import RingDetector
-from softarm_cli.bags.file import Bag
 
 
 def bag_samples(
-    bag: Bag,
+    frames: Iterable[BagFrame],
     detector: RingDetector | None,
     every: int = 1,
     report: Callable[[], None] = lambda: None,
-    correction: CameraCorrection = NO_CORRECTION,
 ) -> Iterator[coco.Sample]:
     """Yield every n-th frame of a bag with the ring's mask as the detector sees it.
 
@@ -27,19 +24,18 @@ def bag_samples(
     missed must not be learnt as background.
 
     Args:
-        bag: An open bag.
+        frames: Of a bag, as `read_frames` gives them.
         detector: Proposes masks of class 0. If None, all frames are yielded without masks, to be
             labelled by hand.
         every: Use every n-th frame; 1 uses all.
         report: Called after every frame that was used.
-        correction: Systematic errors of the camera.
     """
-    for number, frame in enumerate(read_frames(bag, correction=correction)):
+    for number, frame in enumerate(frames):
         if number % every:
             continue
-        shape, masks = frame.depth.shape, []
+        shape, masks = frame.depth_m.shape, []
         if detector is not None:
-            detection = detector.detect(frame.rgb, frame.depth, frame.intrinsics)
+            detection = detector.detect(frame.rgb, frame.depth_m, frame.intrinsics)
             if detection.fit is not None and detection.candidate is not None:
                 masks.append(np.zeros(shape, bool))
                 masks[0][detection.candidate.window] = detection.candidate.mask
@@ -49,18 +45,20 @@ def bag_samples(
 
 
 def labelled_samples(
-    bag: Bag, labels: Mapping[int, Label], report: Callable[[], None] = lambda: None
+    frames: Iterable[BagFrame],
+    labels: Mapping[int, Label],
+    report: Callable[[], None] = lambda: None,
 ) -> Iterator[coco.Sample]:
     """Yield the labelled frames of a bag, with the proposed mask where a ring is to be seen.
 
     A ring without a proposed mask is left out, since it must not be learnt as background.
 
     Args:
-        bag: An open bag.
+        frames: Of a bag, as `read_frames` gives them.
         labels: By stamp [ns], see `read_labels`.
         report: Called after every frame that was used.
     """
-    for frame in read_frames(bag):
+    for frame in frames:
         label = labels.get(frame.stamp_ns)
         if label is not None and label.ring == (label.mask is not None):
             yield _sample(frame, [] if label.mask is None else [label.mask])
@@ -68,10 +66,9 @@ def labelled_samples(
 
 
 def _sample(frame: BagFrame, masks: list[np.ndarray]) -> coco.Sample:
-    depth_mm = np.rint(1e3 * np.minimum(depth_in_metres(frame.depth), 65.0)).astype(np.uint16)
     return coco.Sample(
         frame.rgb,
-        np.array(masks, bool).reshape(-1, *frame.depth.shape),
+        np.array(masks, bool).reshape(-1, *frame.depth_m.shape),
         np.zeros(len(masks), int),
-        depth_mm,
+        depth_in_millimetres(frame.depth_m),
     )

@@ -19,12 +19,8 @@ def test_bag_is_read_whole():
         frames = list(read_frames(bag))
         truth = read_poses(bag, find_topics(bag).truth)
     assert [f.stamp_ns for f in frames] == truth.stamps_ns.tolist() and len(frames) == 6
-    assert (
-        frames[0].rgb.shape == (240, 320, 3)
-        and frames[0].depth.shape == (240, 320)
-        and frames[0].depth.dtype == np.uint16
-    )
-    assert 200 < np.median(frames[0].depth[frames[0].depth > 0]) < 2000
+    assert frames[0].rgb.shape == (240, 320, 3) and frames[0].depth_m.shape == (240, 320)
+    assert 0.2 < np.median(frames[0].depth_m[frames[0].depth_m > 0]) < 2.0
     assert frames[0].intrinsics.fx == pytest.approx(607.3 / 2)
     np.testing.assert_allclose(truth.T[:, 3], np.tile([0, 0, 0, 1], (6, 1)))
 
@@ -48,7 +44,13 @@ def test_frames_are_corrected_as_the_rig_says():
     with open_bag(BAG) as bag:
         stated, true = next(read_frames(bag)), next(read_frames(bag, None, correction))
     assert true.intrinsics.fx == pytest.approx(0.9 * stated.intrinsics.fx)
-    np.testing.assert_allclose(true.depth, 1.1e-3 * stated.depth, rtol=1e-6)
+    np.testing.assert_allclose(true.depth_m, 1.1 * stated.depth_m, rtol=1e-6)
+
+
+def test_depth_has_the_unit_that_is_given():
+    with open_bag(BAG) as bag:
+        usual, fine = next(read_frames(bag)), next(read_frames(bag, depth_unit_m=1e-4))
+    np.testing.assert_allclose(fine.depth_m, 0.1 * usual.depth_m, rtol=1e-6)
 
 
 def test_no_bag(tmp_path, capsys):
@@ -119,6 +121,66 @@ def test_topics_are_found_by_type_and_usual_names(tmp_path, names):
         found = find_topics(bag)
         assert len(list(read_frames(bag))) == 6
     assert (*vars(found.camera).values(), found.truth, found.tip_pose) == (*names, None)
+
+
+def beside(path, *, link=True, info=True):
+    """The short bag with depth as the depth camera sees it, 50 mm beside the colour camera."""
+    types, messages = STORE.types, []
+    kinds = {'image': 'sensor_msgs/msg/Image', 'info': 'sensor_msgs/msg/CameraInfo'}
+    frame = 'camera_depth_optical_frame'
+    for topic, kind, raw, stamp_ns in renamed(
+        {
+            '/color/image_raw': '/cam/color/image_raw',
+            '/color/camera_info': '/cam/color/camera_info',
+            '/aligned_depth_to_color/image_raw': '/cam/depth/image_rect_raw',
+        }
+    ):
+        message = STORE.deserialize_cdr(raw, kind)
+        if 'depth' in topic:
+            message.header.frame_id = frame
+        elif kind == kinds['info'] and info:
+            message.header.frame_id = frame
+            other = STORE.serialize_cdr(message, kind)
+            messages.append(('/cam/depth/camera_info', kind, other, stamp_ns))
+            message.header.frame_id = 'camera_color_optical_frame'
+        messages.append((topic, kind, STORE.serialize_cdr(message, kind), stamp_ns))
+    if link:
+        vector, turn = types['geometry_msgs/msg/Vector3'], types['geometry_msgs/msg/Quaternion']
+        header = types['std_msgs/msg/Header'](types['builtin_interfaces/msg/Time'](0, 0), 'link')
+        kind, still = 'geometry_msgs/msg/TransformStamped', turn(0.0, 0.0, 0.0, 1.0)
+        links = [
+            types[kind](header, child, types['geometry_msgs/msg/Transform'](vector(*at), still))
+            for child, at in (
+                ('camera_color_optical_frame', (0.02, 0.0, 0.0)),
+                (frame, (-0.03, 0.0, 0.0)),
+            )
+        ]
+        kind = 'tf2_msgs/msg/TFMessage'
+        messages.append(('/tf_static', kind, STORE.serialize_cdr(types[kind](links), kind), 10**9))
+    return written(path, messages)
+
+
+def test_depth_that_is_not_aligned_is_aligned_by_tf(tmp_path):
+    with open_bag(BAG) as bag:
+        seen = next(read_frames(bag))
+    with open_bag(beside(tmp_path / 'bag')) as bag:
+        found = next(read_frames(bag))
+    columns, depths_m = [], []
+    for frame in (seen, found):
+        near = (frame.depth_m > 0) & (frame.depth_m < 0.6)  # the arm
+        columns.append(np.median(np.nonzero(near)[1]))
+        depths_m.append(np.median(frame.depth_m[near]))
+    assert depths_m[1] == pytest.approx(depths_m[0], abs=2e-3)
+    moved_px = -0.05 * seen.intrinsics.fx / depths_m[0]
+    assert columns[1] - columns[0] == pytest.approx(moved_px, abs=3)
+
+
+@pytest.mark.parametrize(('lacking', 'words'), [('link', '/tf_static'), ('info', 'camera_info')])
+def test_depth_that_cannot_be_aligned_is_refused(tmp_path, capsys, lacking, words):
+    bag = beside(tmp_path / 'bag', **{lacking: False})
+    assert vision_evaluate.main([str(bag)]) == 2
+    error = capsys.readouterr().err
+    assert 'not aligned' in error and words in error and error.count('\n') == 1
 
 
 def recorded(path, offset_m=(0.0, 0.0, 0.0), truth=True, variance=1e-6):

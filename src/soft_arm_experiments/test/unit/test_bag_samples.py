@@ -19,7 +19,7 @@ def test_frames_of_a_bag_become_a_set_to_train_on(tmp_path, capsys):
     assert len(samples) == 3
     for sample, frame in zip(samples, frames, strict=True):
         np.testing.assert_array_equal(sample.rgb, frame.rgb)
-        np.testing.assert_array_equal(sample.depth, frame.depth)
+        np.testing.assert_allclose(1e-3 * sample.depth, frame.depth_m, atol=1e-6)
         red, _, blue = frame.rgb[sample.masks[0]].mean(axis=0)
         assert red > 2 * blue  # the ring is orange
 

@@ -19,6 +19,8 @@ from soft_arm_sim.cameras.camera import VirtualCamera
 from soft_arm_sim.cameras.placement import camera_for, jig_for
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.camera_correction import CameraCorrection
+from soft_arm_vision.clouds.cloud import depth_in_metres
+from soft_arm_vision.frames import Frame
 
 BAG = Path(__file__).parents[1] / 'data' / 'virtual_rig_bag'
 POSES, SCALE_ERROR = 13, 0.01
@@ -39,7 +41,8 @@ def moving_ring():
             for _ in range(3):
                 plant.step(0.2)
                 frame = camera.capture(plant.robot.joint_positions())
-                frames.append((frame.rgb, frame.depth, intrinsics_of(parameters)))
+                depth_m = depth_in_metres(frame.depth)
+                frames.append(Frame(0, 'camera', frame.rgb, depth_m, intrinsics_of(parameters)))
     return frames
 
 

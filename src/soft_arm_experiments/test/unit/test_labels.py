@@ -2,14 +2,24 @@
 
 import json
 import shutil
+from argparse import Namespace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
+from soft_arm_description.calibration import Measurement, save_calibration
 from soft_arm_description.rig import load_rig
-from soft_arm_experiments.cli import vision_evaluate, vision_extract, vision_label
+from soft_arm_description.robot import load_robot
+from soft_arm_experiments.cli import (
+    train_ring_segmenter,
+    vision_evaluate,
+    vision_extract,
+    vision_label,
+)
 from soft_arm_experiments.vision import coco
+from soft_arm_vision.calibration.camera_correction import CameraCorrection
 
 BAG = Path(__file__).parents[1] / 'data' / 'virtual_rig_bag'
 
@@ -76,6 +86,25 @@ def test_labels_are_never_overwritten_and_bad_ones_are_named(labelled, capsys):
     assert vision_evaluate.main([str(labelled), '--segmenter', 'colour']) == 2
     error = capsys.readouterr().err
     assert 'labels' in error and error.count('\n') == 1
+
+
+def test_depth_to_train_on_is_corrected_as_the_rig_says(labelled, tmp_path):
+    rig, robot = tmp_path / 'bench', load_robot('two_module_arm')
+    shutil.copytree(load_rig('virtual').folder, rig, ignore=lambda *_: ['calibration'])
+    measured = Measurement(
+        devices='virtual',
+        method='test',
+        residuals={'scale_share': 1e-3},
+        limits={'depth_m': (0.3, 0.6)},
+    )
+    correction = CameraCorrection(depth_scale=1.1, focal_length_scale=1.0, radial=0.0)
+    save_calibration(load_rig(str(rig)), correction, robot, measured, None)
+    depths = []
+    for name in ('virtual', str(rig)):
+        options = Namespace(out=tmp_path / 'run', robot=robot.name, rig=name, depth_unit_m=1e-3)
+        (first, *_) = coco.read(train_ring_segmenter.of_bag(labelled, options), ('ring',))
+        depths.append(first.depth[first.depth > 0].astype(float))
+    np.testing.assert_allclose(depths[1], 1.1 * depths[0], atol=0.51)  # mm
 
 
 def test_the_depth_camera_is_that_of_the_rig(bag, tmp_path, capsys):

@@ -7,14 +7,12 @@ corrected depth.
 from dataclasses import replace
 from typing import Annotated, ClassVar
 
-import numpy as np
 from pydantic import Field
 
 from soft_arm_description.calibration import Values, load_calibration
 from soft_arm_description.rig import Rig
 from soft_arm_description.robot import Robot
 from soft_arm_description.yaml_file import Number
-from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.intrinsics import Intrinsics
 
 Scale = Annotated[Number, Field(ge=0.8, le=1.25)]
@@ -55,12 +53,6 @@ class CameraCorrection(Values):
             fy=stated.fy * self.focal_length_scale,
             distortion=lens,
         )
-
-    def depth(self, stated: np.ndarray) -> np.ndarray:
-        """Return true depth of a stated depth image (h, w): as it is, or float32 metres."""
-        if self.depth_scale == 1:
-            return stated
-        return depth_in_metres(stated) * np.float32(self.depth_scale)
 
 
 NO_CORRECTION = CameraCorrection(depth_scale=1.0, focal_length_scale=1.0, radial=0.0)

@@ -14,15 +14,13 @@ from soft_arm_vision.calibration.camera_check import (
     RingView,
     trouble,
 )
-from soft_arm_vision.intrinsics import Intrinsics
+from soft_arm_vision.frames import Frame
 from soft_arm_vision.ring.detector import Detection, RingDetector
 
 EVERY_FRAMES = 5  # a view costs some milliseconds
 # From every view that is kept: more than a pose's noise. Views of one pose share their errors, and
 # many of them would be taken for certainty.
 MOVED_M, TURNED_RAD = 2e-3, 0.1
-
-Images = tuple[np.ndarray, np.ndarray, Intrinsics]
 
 
 class RingViews:
@@ -75,15 +73,15 @@ class CameraMonitor:
             self.trouble = trouble(self._check.errors())
 
 
-def ring_views(frames: Iterable[Images], detector: RingDetector) -> Iterator[RingView]:
+def ring_views(frames: Iterable[Frame], detector: RingDetector) -> Iterator[RingView]:
     """Yield the views of a moving ring.
 
     Args:
-        frames: Colour (h, w, 3), aligned depth (h, w) and the intrinsics of both.
+        frames: Frames of one camera.
         detector: Finds the ring.
     """
     views = RingViews()
-    for colour, depth, intrinsics in frames:
-        view = views.view(detector.detect(colour, depth, intrinsics))
+    for frame in frames:
+        view = views.view(detector.detect(frame.rgb, frame.depth_m, frame.intrinsics))
         if view is not None:
             yield view

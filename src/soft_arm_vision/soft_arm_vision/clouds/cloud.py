@@ -46,6 +46,17 @@ def depth_in_metres(depth: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(depth) & (depth > 0), depth, 0).astype(np.float32)
 
 
+def depth_in_millimetres(depth: np.ndarray) -> np.ndarray:
+    """Return a depth image as uint16 millimetres, as files hold it: 0 where there is no depth.
+
+    Args:
+        depth: uint16 millimetres, or float metres, shape (h, w).
+    """
+    if depth.dtype == np.uint16:
+        return depth
+    return np.rint(1e3 * np.minimum(depth_in_metres(depth), 65.0)).astype(np.uint16)
+
+
 def solid_pixels(mask: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
     """Return the pixels of the mask whose depth can be trusted.
 

@@ -28,6 +28,7 @@ from soft_arm_description.yaml_file import (
     shown,
     write_yaml,
 )
+from soft_arm_vision.clouds.cloud import depth_in_millimetres
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import DISTORTIONS, Intrinsics
 
@@ -122,7 +123,13 @@ class PictureWriter:
         self.path.write_text(','.join(PICTURE_COLUMNS) + '\n')
 
     def add(self, pressure_pa: float, rising: bool, colour: np.ndarray, depth: np.ndarray) -> None:
-        """Write one record: gauge pressure [Pa], branch, colour RGB and depth [mm].
+        """Write one record.
+
+        Args:
+            pressure_pa: Gauge pressure.
+            rising: Whether on the way up.
+            colour: RGB, shape (h, w, 3), uint8.
+            depth: Aligned depth, shape (h, w): uint16 millimetres or float metres.
 
         Raises:
             VisionError: If a file cannot be written.
@@ -130,7 +137,9 @@ class PictureWriter:
         files = f'{self._count:03d}_colour.png', f'{self._count:03d}_depth.png'
         self._count += 1
         for name, image in zip(
-            files, (cv2.cvtColor(colour, cv2.COLOR_RGB2BGR), depth), strict=True
+            files,
+            (cv2.cvtColor(colour, cv2.COLOR_RGB2BGR), depth_in_millimetres(depth)),
+            strict=True,
         ):
             if not cv2.imwrite(str(self._folder / name), image):
                 raise VisionError(f'{self._folder / name}: cannot be written: is the disk full?')

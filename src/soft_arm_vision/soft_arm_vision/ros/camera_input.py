@@ -1,132 +1,89 @@
-"""Images of any RGB-D camera as the detectors need them: corrected, and depth aligned to colour."""
+"""Frames of a running RGB-D camera."""
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from rclpy.node import Node
 from rclpy.time import Time
 from sensor_msgs.msg import CameraInfo, Image
+from std_msgs.msg import Header
 from tf2_ros import Buffer, TransformException, TransformListener
 
 from soft_arm_node_kit import qos
-from soft_arm_node_kit.node import Node
-from soft_arm_vision.alignment import align_depth
-from soft_arm_vision.calibration.camera_correction import NO_CORRECTION, CameraCorrection
-from soft_arm_vision.clouds.cloud import check_images, depth_in_metres
 from soft_arm_vision.errors import VisionError
+from soft_arm_vision.frames import Frame, FrameSource
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ros.conversions import matrix_of, pictures_of
+from soft_arm_vision.ros.conversions import matrix_of
+from soft_arm_vision.ros.newest_pair import NewestPair
 
 ALIGNED, UNALIGNED = 'aligned_depth_to_color/image_raw', 'depth/image_rect_raw'
-USUAL_UNIT_M = 1e-3  # of 16-bit depth images, by REP 118
 
 
 class CameraInput:
-    """Turns the messages of one camera into images.
+    """Subscribes to one camera and works on its frames in a thread.
 
     Args:
-        node: Subscribes to what the alignment needs.
-        frame: Frame that the colour images must be in; None: any.
+        node: Subscribes.
+        work: Called in the thread with every pair of colour and depth: with the header of the
+            colour image, and with the frame or the error why the pair gives none.
+        namespace: Of the camera's topics, with its slash at the end; empty: that of the node.
         align: Whether depth comes from the depth camera's own point of view (`UNALIGNED`, with
             `depth/camera_info`) and is aligned here; the pose of one camera in the other is taken
             from tf.
-        depth_unit_m: Unit of 16-bit depth images [m].
-        correction: Systematic errors of the camera.
+        depth_topic: Topic of depth that the driver aligns.
+        keep_all: See `NewestPair`.
+        options: Those of `FrameSource`.
     """
 
     def __init__(
         self,
         node: Node,
-        frame: str | None,
+        work: Callable[[Header, Frame | VisionError], None],
+        namespace: str = '',
+        *,
         align: bool = False,
-        depth_unit_m: float = USUAL_UNIT_M,
-        correction: CameraCorrection = NO_CORRECTION,
+        depth_topic: str = ALIGNED,
+        keep_all: bool = False,
+        **options: Any,
     ):
-        self._frame, self._align, self._correction = frame, align, correction
-        self._unit_m = depth_unit_m
-        self.intrinsics: Intrinsics | None = None
-        self._depth_camera: Intrinsics | None = None
-        self._T_colour_depth: np.ndarray | None = None
+        self._source, self._work = FrameSource(**options, pose_of=self._pose_of), work
+        self.pair = NewestPair(self._on_pair, keep_all)
+        topics = [
+            (CameraInfo, 'color/camera_info', self._source.take_info),
+            (Image, 'color/image_raw', self.pair.put_colour),
+            (Image, UNALIGNED if align else depth_topic, self.pair.put_depth),
+        ]
         if align:
             self._buffer = Buffer()
             self._listener = TransformListener(self._buffer, node)
-            node.create_subscription(
-                CameraInfo, 'depth/camera_info', self._on_depth_info, qos.SENSOR
-            )
+            topics.append((CameraInfo, 'depth/camera_info', self._source.take_depth_info))
+        for kind, topic, take in topics:
+            node.create_subscription(kind, f'{namespace}{topic}', take, qos.SENSOR)
 
     @property
-    def depth_topic(self) -> str:
-        """Topic of the depth images."""
-        return UNALIGNED if self._align else ALIGNED
+    def intrinsics(self) -> Intrinsics | None:
+        """Corrected intrinsics of the colour images; None while they are unknown."""
+        return self._source.intrinsics
 
-    def take_info(self, info: CameraInfo) -> None:
-        """Take the intrinsics of the colour images.
+    @property
+    def frame_id(self) -> str | None:
+        """Frame of the colour images; None while it is unknown."""
+        return self._source.frame_id
 
-        Raises:
-            VisionError: If they are none of a camera's, or of another frame.
-        """
-        self.intrinsics = None
-        self._check_frame(info)
-        self.intrinsics = self._correction.intrinsics(Intrinsics.of_camera_info(info))
-
-    def images(
-        self, colour_message: Image, depth_message: Image
-    ) -> tuple[np.ndarray, np.ndarray, Intrinsics]:
-        """Return colour (h, w, 3) uint8, depth aligned to it, (h, w), and the intrinsics of both.
-
-        Depth is in metres, float32, or as it came: uint16 millimetres.
-
-        Raises:
-            VisionError: If the images cannot be used, or something is missing for the alignment.
-        """
-        intrinsics = self.intrinsics
-        if intrinsics is None:
-            raise VisionError('no usable camera info yet: does the camera publish it?')
-        self._check_frame(colour_message)
-        colour, depth = pictures_of(colour_message, depth_message)
-        scale = self._correction.depth_scale
-        if depth.dtype == np.uint16:
-            scale *= self._unit_m / USUAL_UNIT_M
-        if self._align:
-            depth = align_depth(
-                depth_in_metres(depth) * np.float32(scale),
-                *self._depth_view(colour_message, depth_message, intrinsics),
-            )
-        else:
-            self._check_frame(depth_message)
-            if scale != 1.0:
-                depth = depth_in_metres(depth) * np.float32(scale)
-        check_images(colour, depth, intrinsics)
-        return colour, depth, intrinsics
-
-    def _depth_view(
-        self, colour: Image, depth: Image, intrinsics: Intrinsics
-    ) -> tuple[Intrinsics, Intrinsics, np.ndarray]:
-        """Return the intrinsics of depth and colour, and the pose of one in the other."""
-        if self._depth_camera is None:
-            raise VisionError(
-                'no usable depth/camera_info yet: it is needed to align depth; does the camera '
-                'publish it?'
-            )
-        if self._T_colour_depth is None:
-            frames = colour.header.frame_id, depth.header.frame_id
-            try:
-                found = self._buffer.lookup_transform(*frames, Time())
-            except TransformException as error:
-                raise VisionError(
-                    f'no transform from {frames[1][:60]!r} to {frames[0][:60]!r}, which the '
-                    "alignment of depth needs: turn the camera's publish_tf on"
-                ) from error
-            self._T_colour_depth = matrix_of(found.transform)
-        return self._depth_camera, intrinsics, self._T_colour_depth
-
-    def _on_depth_info(self, info: CameraInfo) -> None:
+    def _on_pair(self, colour: Image, depth: Image) -> None:
+        found: Frame | VisionError
         try:
-            self._depth_camera = Intrinsics.of_camera_info(info)
-        except VisionError:
-            self._depth_camera = None
+            found = self._source.frame(colour, depth)
+        except VisionError as error:
+            found = error
+        self._work(colour.header, found)
 
-    def _check_frame(self, message: CameraInfo | Image) -> None:
-        frame = message.header.frame_id
-        if self._frame is not None and frame != self._frame:
+    def _pose_of(self, target: str, source: str) -> np.ndarray:
+        try:
+            return matrix_of(self._buffer.lookup_transform(target, source, Time()).transform)
+        except TransformException as error:
             raise VisionError(
-                f'images are in frame {frame[:60]!r}, the extrinsics in '
-                f'{self._frame!r}: calibrate this camera'
-            )
+                f'no transform from {source[:60]!r} to {target[:60]!r}, which the alignment of '
+                "depth needs: turn the camera's publish_tf on"
+            ) from error

@@ -1,8 +1,6 @@
 """Messages <-> plain values of this package."""
 
-import cv2
 import numpy as np
-from cv_bridge import CvBridge, CvBridgeError
 from geometry_msgs.msg import (
     Pose,
     PoseStamped,
@@ -11,37 +9,10 @@ from geometry_msgs.msg import (
     TransformStamped,
 )
 from scipy.spatial.transform import Rotation
-from sensor_msgs.msg import Image
 
 from soft_arm_vision.errors import VisionError
 
 UNIT_WITHIN = 0.01  # of the norm of a quaternion
-
-
-def pictures_of(colour: Image, depth: Image) -> tuple[np.ndarray, np.ndarray]:
-    """Return colour as RGB and depth of two image messages; check them by `check_images`.
-
-    Raises:
-        VisionError: If one of them cannot be read.
-    """
-    pictures = []
-    for what, message, encoding in (('colour', colour, 'rgb8'), ('depth', depth, 'passthrough')):
-        try:
-            pictures.append(CvBridge().imgmsg_to_cv2(message, encoding))
-        except (CvBridgeError, ValueError, TypeError, cv2.error) as error:
-            size = (
-                f'{message.width} x {message.height} px, step {message.step}, '
-                f'{message.encoding[:20]!r}'
-            )
-            raise VisionError(
-                f'{what} image of {size} cannot be read: {" ".join(str(error).split())[:120]}'
-            ) from error
-    return tuple(pictures)
-
-
-def stamp_ns(stamp) -> int:
-    """builtin_interfaces/Time as nanoseconds."""
-    return stamp.sec * 1_000_000_000 + stamp.nanosec
 
 
 def pose_message(header, T: np.ndarray, covariance: np.ndarray) -> PoseWithCovarianceStamped:

@@ -1,17 +1,19 @@
 """What the nodes share that detect something in pairs of colour and depth images."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from cv_bridge import CvBridge
-from sensor_msgs.msg import CameraInfo, Image
+from sensor_msgs.msg import Image
+from std_msgs.msg import Header
 
 from soft_arm_node_kit import diagnostics, qos
 from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.ticker import Answers
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.ros.camera_input import ALIGNED
-from soft_arm_vision.ros.newest_pair import NewestPair
+from soft_arm_vision.frames import Frame
+from soft_arm_vision.ros.camera_input import CameraInput
 
 SAY_EVERY_S = 5.0
 SILENT_S = 0.5  # time without a pair of images that is an error
@@ -39,42 +41,41 @@ class DetectorNode(Node):
 
     def start(
         self,
-        on_info: Callable[[CameraInfo], None],
-        on_pair: Callable[[Image, Image], None],
+        on_frame: Callable[[Header, Frame], None],
         what: str,
         stale_s: float,
         robot: str,
-        depth_topic: str = ALIGNED,
+        **camera: Any,
     ) -> None:
         """Subscribe to the camera, as the last step of construction.
 
         Args:
-            on_info: Called with every camera info.
-            on_pair: Called with colour and depth image, in the thread.
+            on_frame: Called in the thread with the header and the frame of every pair of images
+                that can be used.
             what: What is detected, such as 'ring'.
             stale_s: Age of the newest detection that is an error [s].
             robot: Hardware id in /diagnostics.
-            depth_topic: Topic of the depth images.
+            camera: Options of `CameraInput`.
         """
         self._what, self._stale_s = what, stale_s
-        if self.get_parameter('use_sim_time').value:
-            answers = Answers(self)
+        in_step = self.get_parameter('use_sim_time').value
+        answers = Answers(self) if in_step else None
 
-            def answered(colour: Image, depth: Image) -> None:
-                on_pair(colour, depth)
-                answers.done_until(colour.header.stamp)
+        def work(header: Header, frame: Frame | VisionError) -> None:
+            self.frames.tick()
+            if isinstance(frame, VisionError):
+                self.refuse(frame)
+            else:
+                on_frame(header, frame)
+            if answers is not None:
+                answers.done_until(header.stamp)
 
-            self._pair = NewestPair(answered, keep_all=True)
-        else:
-            self._pair = NewestPair(on_pair)
+        self._input = CameraInput(self, work, keep_all=in_step, **camera)
         self._reporter = diagnostics.Reporter(self, robot, self.status)
-        self.create_subscription(CameraInfo, 'color/camera_info', on_info, qos.SENSOR)
-        self.create_subscription(Image, 'color/image_raw', self._pair.put_colour, qos.SENSOR)
-        self.create_subscription(Image, depth_topic, self._pair.put_depth, qos.SENSOR)
 
     def destroy_node(self):
         """Stop the thread, then the node."""
-        self._pair.close()
+        self._input.pair.close()
         super().destroy_node()
 
     def refuse(self, reason: VisionError) -> None:
@@ -93,14 +94,14 @@ class DetectorNode(Node):
 
     def status(self):
         """Return level, message and values for /diagnostics."""
-        if not self._pair.alive:
+        if not self._input.pair.alive:
             raise RuntimeError('the detector thread has ended; its error stands above')
-        age_s, busy_s = self.found.age_s, self._pair.busy_s
+        age_s, busy_s = self.found.age_s, self._input.pair.busy_s
         values = {
             'detection_rate_hz': self.found.rate_hz,
             'frame_rate_hz': self.frames.rate_hz,
             'age_s': 'none' if age_s is None else age_s,
-            'pairs_skipped': self._pair.skipped,
+            'pairs_skipped': self._input.pair.skipped,
         }
         if busy_s > COMPILING_S:
             compiling = (
@@ -115,7 +116,7 @@ class DetectorNode(Node):
             )
         if self.frames.age_s is None or self.frames.age_s > SILENT_S:
             no_pairs = 'no pairs of colour and depth: is the camera running with align_depth?'
-            return diagnostics.ERROR, self._pair.trouble or no_pairs, values
+            return diagnostics.ERROR, self._input.pair.trouble or no_pairs, values
         if age_s is None or age_s > self._stale_s:
             return diagnostics.ERROR, f'{self._what} lost: {self.trouble}', values
         return diagnostics.OK, f'{self._what} in view', values

@@ -9,16 +9,16 @@ someone listens. When lines are hidden nothing is published, and /diagnostics sa
 from dataclasses import dataclass
 
 import numpy as np
-from sensor_msgs.msg import CameraInfo, Image, JointState
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Header
 
 from soft_arm_description.robot import load_robot
 from soft_arm_node_kit import parameters, qos, runner
 from soft_arm_node_kit.parameters import parameter
-from soft_arm_vision.clouds.cloud import check_images
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.finger.angles import FingerEstimator, draw_lines
+from soft_arm_vision.frames import Frame
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ros import conversions
 from soft_arm_vision.ros.detector_node import DetectorNode
 
 NO_CAMERA = Intrinsics(1, 1, 1.0, 1.0, 0.0, 0.0)
@@ -49,36 +49,20 @@ class FingerDetectorNode(DetectorNode):
         FingerEstimator(self._robot, NO_CAMERA, self._side)
         self._estimator: FingerEstimator | None = None
         self._angles = self.create_publisher(JointState, 'piece_angles', qos.STATE)
-        self.start(self._on_info, self._on_pair, 'finger', given.stale_s, given.robot)
+        self.start(self._on_frame, 'finger', given.stale_s, given.robot)
 
-    def _on_info(self, info: CameraInfo) -> None:
-        try:
-            intrinsics = Intrinsics.of_camera_info(info)
-        except VisionError as error:
-            self._estimator = None
-            self.refuse(error)
-            return
-        if self._estimator is None or self._estimator.intrinsics != intrinsics:
-            self._estimator = FingerEstimator(self._robot, intrinsics, self._side, MEMORY)
-
-    def _on_pair(self, colour_message: Image, depth_message: Image) -> None:
+    def _on_frame(self, header: Header, frame: Frame) -> None:
         """In the worker thread."""
-        self.frames.tick()
         estimator = self._estimator
-        if estimator is None:
-            return
+        if estimator is None or estimator.intrinsics != frame.intrinsics:
+            estimator = FingerEstimator(self._robot, frame.intrinsics, self._side, MEMORY)
+            self._estimator = estimator
         try:
-            colour, depth = conversions.pictures_of(colour_message, depth_message)
-            check_images(colour, depth, estimator.intrinsics)
-        except VisionError as error:
-            self.refuse(error)
-            return
-        try:
-            view = estimator.estimate(estimator.update(colour, depth))
+            view = estimator.estimate(estimator.update(frame.rgb, frame.depth_m))
         except (VisionError, np.linalg.LinAlgError) as error:
             self.trouble = str(error)
             return
-        self._publish(colour_message.header, colour, view)
+        self._publish(header, frame.rgb, view)
 
     def _publish(self, header, colour, view) -> None:
         self._angles.publish(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from sensor_msgs.msg import Image
 
-from soft_arm_vision.ros.conversions import stamp_ns
+from soft_arm_vision.frames import stamp_ns
 
 KEPT_NS = 200_000_000  # age by stamp up to which the other half of a frameset may still come
 

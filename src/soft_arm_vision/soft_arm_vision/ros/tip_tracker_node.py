@@ -7,7 +7,7 @@ from pathlib import Path
 import cv2
 import numpy as np
 from geometry_msgs.msg import PoseWithCovarianceStamped
-from sensor_msgs.msg import CameraInfo, Image
+from std_msgs.msg import Header
 from tf2_ros import TransformBroadcaster
 
 from soft_arm_description.depth_sensor import sensor_of
@@ -17,11 +17,10 @@ from soft_arm_node_kit import diagnostics, parameters, qos, runner
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.camera_correction import correction_of
 from soft_arm_vision.calibration.camera_watch import CameraWatch
-from soft_arm_vision.errors import VisionError
+from soft_arm_vision.frames import Frame
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ros import conversions
 from soft_arm_vision.ros.camera_frame import CameraFrame
-from soft_arm_vision.ros.camera_input import CameraInput
 from soft_arm_vision.ros.detector_node import DetectorNode
 from soft_arm_vision.tip_sources import SEEN_AS, make_tracker
 from soft_arm_vision.tip_tracker import TipSight
@@ -75,13 +74,6 @@ class TipTrackerNode(DetectorNode):
         rig = load_rig(given.rig)
         self._mounting = extrinsics.load(rig, robot, path)
         self._base_frame = self._mounting.base_frame
-        self._input = CameraInput(
-            self,
-            self._mounting.camera_frame,
-            given.align_depth,
-            given.depth_unit_m,
-            correction_of(rig, robot),
-        )
         sensor, unmeasured = sensor_of(rig)
         if unmeasured is not None:
             self.get_logger().info(unmeasured)
@@ -99,37 +91,26 @@ class TipTrackerNode(DetectorNode):
             given.camera_root_frame,
         )
         self.start(
-            self._on_info,
-            self._on_pair,
+            self._on_frame,
             SEEN_AS[given.tip_source],
             given.stale_s,
             given.robot,
-            self._input.depth_topic,
+            align=given.align_depth,
+            frame_id=self._mounting.camera_frame,
+            depth_unit_m=given.depth_unit_m,
+            correction=correction_of(rig, robot),
         )
 
-    def _on_info(self, info: CameraInfo) -> None:
-        try:
-            self._input.take_info(info)
-        except VisionError as error:
-            self.refuse(error)
-
-    def _on_pair(self, colour_message: Image, depth_message: Image) -> None:
+    def _on_frame(self, header: Header, frame: Frame) -> None:
         """In the worker thread."""
-        self.frames.tick()
-        if self._input.intrinsics is None:
-            return
-        try:
-            colour, depth, intrinsics = self._input.images(colour_message, depth_message)
-        except VisionError as error:
-            self.refuse(error)
-            return
-        sight = self._tracker.track(colour, depth, intrinsics)
+        colour, intrinsics = frame.rgb, frame.intrinsics
+        sight = self._tracker.track(colour, frame.depth_m, intrinsics)
         self.trouble = CAMERA_MOVED if self._watch.moved else sight.trouble
         if sight.T_base_tip is not None and not self._watch.moved:
-            self._publish(colour_message.header.stamp, sight)
+            self._publish(header.stamp, sight)
         # The pose is out, what else takes time comes after it.
         if self.overlay_wanted:
-            self.publish_overlay(self._tracker.overlay(colour), colour_message.header)
+            self.publish_overlay(self._tracker.overlay(colour), header)
         self._camera_trouble = self._tracker.check_camera()
         self._until_update = (self._until_update or UPDATE_WATCH_EVERY_FRAMES) - 1
         if self._until_update == 0 and (self._watch.begun or sight.T_base_tip is not None):

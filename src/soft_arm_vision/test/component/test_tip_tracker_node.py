@@ -435,7 +435,7 @@ def test_first_picture_that_takes_long_is_told_as_compiling(graph, monkeypatch):
     node = graph.node
     for busy_s, level in ((0.0, diagnostics.OK), (1.0, diagnostics.OK), (30.0, diagnostics.WARN)):
         pair = SimpleNamespace(alive=True, busy_s=busy_s, skipped=0, trouble=None)
-        monkeypatch.setattr(node, '_pair', pair)
+        monkeypatch.setattr(node._input, 'pair', pair)
         node.found.tick()
         node.frames.tick()
         found = node.status()

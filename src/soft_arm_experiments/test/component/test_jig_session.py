@@ -1,0 +1,83 @@
+"""`JigSession` beside a node that plays a camera: it measures what the tip tracker would."""
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from sensor_msgs.msg import CameraInfo, Image
+
+from soft_arm_description.robot import load_robot
+from soft_arm_experiments.ros.jig_session import JigSession
+from soft_arm_experiments.vision.bag_frames import read_frames
+from soft_arm_node_kit import qos
+from soft_arm_sim.ros.conversions import image_message
+from soft_arm_vision.calibration.camera_correction import CameraCorrection
+from soft_arm_vision.ring.detector import RingDetector
+from softarm_cli.bags.file import open_bag
+
+BAG = Path(__file__).parents[1] / 'data' / 'virtual_rig_bag'
+RING = load_robot('two_module_arm').ring
+CORRECTION = CameraCorrection(depth_scale=1.02, focal_length_scale=0.99, radial=0.0)
+UNIT_M = 1e-4
+
+
+def play(frame, context, ending):
+    """Publish a frame again and again, its depth in tenths of a millimetre."""
+    node = rclpy.create_node('camera', context=context)
+    info = node.create_publisher(CameraInfo, '/camera/camera/color/camera_info', qos.STATE)
+    colour, depth = (
+        node.create_publisher(Image, f'/camera/camera/{topic}/image_raw', qos.IMAGE)
+        for topic in ('color', 'aligned_depth_to_color')
+    )
+    k = frame.intrinsics
+    depth_units = np.rint(frame.depth_m / UNIT_M).astype(np.uint16)
+
+    def send():
+        stamp = node.get_clock().now().to_msg()
+        stated = CameraInfo(width=k.width, height=k.height, distortion_model='plumb_bob')
+        stated.k = [k.fx, 0.0, k.cx, 0.0, k.fy, k.cy, 0.0, 0.0, 1.0]
+        stated.header.frame_id = 'rgb'
+        info.publish(stated)
+        colour.publish(image_message(frame.rgb, 'rgb8', stamp, 'rgb'))
+        depth.publish(image_message(depth_units, '16UC1', stamp, 'rgb'))
+
+    node.create_timer(0.05, send)
+    executor = SingleThreadedExecutor(context=context)
+    executor.add_node(node)
+    while not ending.is_set():
+        executor.spin_once(timeout_sec=0.05)
+    executor.shutdown()
+    node.destroy_node()
+
+
+@pytest.fixture
+def camera(ros_domain):
+    with open_bag(BAG) as bag:
+        frame = next(read_frames(bag))
+    context, ending = rclpy.Context(), threading.Event()
+    rclpy.init(context=context)
+    thread = threading.Thread(target=play, args=(frame, context, ending))
+    thread.start()
+    yield
+    ending.set()
+    thread.join()
+    rclpy.shutdown(context=context)
+
+
+def test_the_ring_is_measured_as_the_rig_corrects_its_camera(camera):
+    with open_bag(BAG) as bag:
+        true = next(read_frames(bag, correction=CORRECTION))
+    expected = RingDetector(RING).detect(true.rgb, true.depth_m, true.intrinsics).fit.centre
+    with JigSession(
+        RingDetector(RING),
+        virtual=False,
+        robot='two_module_arm',
+        depth_unit_m=UNIT_M,
+        correction=CORRECTION,
+    ) as session:
+        found = session.measure(3)
+        assert session.camera_frame == 'rgb'
+    np.testing.assert_allclose(found, expected, atol=1e-3)

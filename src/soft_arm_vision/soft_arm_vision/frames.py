@@ -1,0 +1,189 @@
+"""Frames of an RGB-D camera as everything here uses them: corrected, with depth aligned to colour.
+
+They are made of the messages of the camera's topics: those of a running camera and those of a bag
+have the same fields.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import cv2
+import numpy as np
+
+from soft_arm_vision.alignment import align_depth
+from soft_arm_vision.calibration.camera_correction import NO_CORRECTION, CameraCorrection
+from soft_arm_vision.clouds.cloud import check_images, depth_in_metres
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.intrinsics import Intrinsics
+
+USUAL_UNIT_M = 1e-3  # of 16-bit depth images, by REP 118
+# Number, channels and OpenCV's conversion to RGB of each encoding.
+_COLOURS: dict[str, tuple[type, int, int | None]] = {
+    'rgb8': (np.uint8, 3, None),
+    'bgr8': (np.uint8, 3, cv2.COLOR_BGR2RGB),
+    'rgba8': (np.uint8, 4, cv2.COLOR_RGBA2RGB),
+    'bgra8': (np.uint8, 4, cv2.COLOR_BGRA2RGB),
+    'mono8': (np.uint8, 1, cv2.COLOR_GRAY2RGB),
+    'yuv422': (np.uint8, 2, cv2.COLOR_YUV2RGB_UYVY),
+    'yuv422_yuy2': (np.uint8, 2, cv2.COLOR_YUV2RGB_YUY2),
+    'bayer_rggb8': (np.uint8, 1, cv2.COLOR_BayerBG2RGB),
+    'bayer_bggr8': (np.uint8, 1, cv2.COLOR_BayerRG2RGB),
+    'bayer_gbrg8': (np.uint8, 1, cv2.COLOR_BayerGR2RGB),
+    'bayer_grbg8': (np.uint8, 1, cv2.COLOR_BayerGB2RGB),
+}
+_DEPTHS: dict[str, tuple[type, int, int | None]] = {
+    '16UC1': (np.uint16, 1, None),
+    'mono16': (np.uint16, 1, None),
+    '32FC1': (np.float32, 1, None),
+}
+
+PoseOf = Callable[[str, str], np.ndarray]
+"""Return the pose (4, 4) of the second frame in the first; raise VisionError without one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """Colour and depth of one instant.
+
+    Attributes:
+        stamp_ns: Stamp of both images [ns].
+        frame_id: Optical frame of the colour camera.
+        rgb: Shape (h, w, 3), uint8.
+        depth_m: Depth aligned to colour [m], 0 where there is none, shape (h, w), float32.
+        intrinsics: Intrinsics of both.
+    """
+
+    stamp_ns: int
+    frame_id: str
+    rgb: np.ndarray
+    depth_m: np.ndarray
+    intrinsics: Intrinsics
+
+
+def _unknown(target: str, source: str) -> np.ndarray:
+    raise VisionError(f'no transform from {source[:60]!r} to {target[:60]!r}')
+
+
+class FrameSource:
+    """Makes frames of the messages of one camera.
+
+    Args:
+        frame_id: Frame that the colour images must be in; None: any.
+        depth_unit_m: Unit of 16-bit depth images [m].
+        correction: Systematic errors of the camera.
+        pose_of: Pose of the depth camera in the colour camera, for depth that is not aligned.
+
+    Attributes:
+        intrinsics: Corrected intrinsics of the colour images; None while they are unknown.
+        frame_id: Frame of the newest camera info, or the one that is required.
+    """
+
+    def __init__(
+        self,
+        frame_id: str | None = None,
+        depth_unit_m: float = USUAL_UNIT_M,
+        correction: CameraCorrection = NO_CORRECTION,
+        pose_of: PoseOf = _unknown,
+    ):
+        self._required, self._unit_m, self._correction = frame_id, depth_unit_m, correction
+        self._pose_of = pose_of
+        self.frame_id = frame_id
+        self.intrinsics: Intrinsics | None = None
+        self._why_none = 'no usable camera info yet: does the camera publish it?'
+        self._depth_camera: Intrinsics | None = None
+        self._T_colour_depth: np.ndarray | None = None
+
+    def take_info(self, info: Any) -> None:
+        """Take the intrinsics of the colour images; `frame` says what is wrong with unusable ones.
+
+        Args:
+            info: A sensor_msgs/CameraInfo.
+        """
+        self.intrinsics = None
+        try:
+            self._check_frame(info.header.frame_id)
+            self.intrinsics = self._correction.intrinsics(Intrinsics.of_camera_info(info))
+            self.frame_id = info.header.frame_id
+        except VisionError as error:
+            self._why_none = str(error)
+
+    def take_depth_info(self, info: Any) -> None:
+        """Take the intrinsics of depth images that are not aligned to colour: they are aligned."""
+        try:
+            self._depth_camera = Intrinsics.of_camera_info(info)
+        except VisionError:
+            self._depth_camera = None
+
+    def frame(self, colour: Any, depth: Any) -> Frame:
+        """Return the frame of two messages of one stamp.
+
+        Args:
+            colour, depth: sensor_msgs/Image.
+
+        Raises:
+            VisionError: If they cannot be used, or something is missing for the alignment.
+        """
+        if self.intrinsics is None:
+            raise VisionError(self._why_none)
+        self._check_frame(colour.header.frame_id)
+        rgb = _picture('colour', colour, _COLOURS)
+        stated, scale = _picture('depth', depth, _DEPTHS), self._correction.depth_scale
+        if stated.dtype == np.uint16:
+            depth_m = stated * np.float32(scale * self._unit_m)
+        else:
+            depth_m = depth_in_metres(stated) * np.float32(scale)
+        frames = colour.header.frame_id, depth.header.frame_id
+        if self._depth_camera is not None or frames[0] != frames[1]:
+            depth_m = self._aligned(depth_m, self.intrinsics, *frames)
+        check_images(rgb, depth_m, self.intrinsics)
+        return Frame(stamp_ns(colour.header.stamp), frames[0], rgb, depth_m, self.intrinsics)
+
+    def _aligned(
+        self, depth_m: np.ndarray, intrinsics: Intrinsics, colour_id: str, depth_id: str
+    ) -> np.ndarray:
+        if self._depth_camera is None:
+            raise VisionError(
+                f'depth in frame {depth_id[:60]!r} is not aligned to colour in {colour_id[:60]!r}, '
+                'and there is no usable depth/camera_info to align it by: does the camera publish '
+                'it? Or turn its align_depth on'
+            )
+        if self._T_colour_depth is None:
+            self._T_colour_depth = self._pose_of(colour_id, depth_id)
+        return align_depth(depth_m, self._depth_camera, intrinsics, self._T_colour_depth)
+
+    def _check_frame(self, frame_id: str) -> None:
+        if self._required is not None and frame_id != self._required:
+            raise VisionError(
+                f'images are in frame {frame_id[:60]!r}, the extrinsics in '
+                f'{self._required!r}: calibrate this camera'
+            )
+
+
+def stamp_ns(stamp: Any) -> int:
+    """Return a builtin_interfaces/Time in nanoseconds."""
+    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
+
+
+def _picture(
+    what: str, message: Any, encodings: dict[str, tuple[type, int, int | None]]
+) -> np.ndarray:
+    """Return the pixels of a message: (h, w, 3) uint8, RGB, or depth as it came, (h, w)."""
+    if message.encoding not in encodings:
+        raise VisionError(
+            f'{what} of encoding {message.encoding[:20]!r} cannot be used: set the camera to one '
+            f'of {", ".join(encodings)}'
+        )
+    number, channels, conversion = encodings[message.encoding]
+    kind = np.dtype(number).newbyteorder('>' if message.is_bigendian else '<')
+    row, data = message.width * channels * kind.itemsize, np.frombuffer(message.data, np.uint8)
+    if message.step < row or len(data) != message.height * message.step or not len(data):
+        raise VisionError(
+            f'{what} of {message.width} x {message.height} px, {message.encoding}, in rows of '
+            f'{message.step} bytes cannot have {len(data)} bytes: damaged, or an empty picture'
+        )
+    rows = np.ascontiguousarray(data.reshape(message.height, message.step)[:, :row])
+    picture = rows.view(kind).astype(number, copy=False)
+    if channels > 1:
+        picture = picture.reshape(message.height, message.width, channels)
+    return picture if conversion is None else cv2.cvtColor(picture, conversion)
