@@ -164,6 +164,7 @@ def _plain(
         'poses': errors.frames,
         'values': errors.values.tolist(),
         'covariance': errors.covariance.tolist(),
+        'unseen': errors.unseen.tolist(),
         'explanation': str(chosen),
         'others': [str(other) for other in others],
         'correction': chosen.correction.model_dump(),
@@ -177,3 +178,9 @@ def _print(errors: 'CameraErrors', explanations: list['Explanation']) -> None:
         print(f'{name:13s} true over stated {1 + value:.4f} +- {error:.4f}')
     print(f'{"lens":13s} radial distortion beyond its model {errors.values[2]:+.4f} +- {sd[2]:.4f}')
     print('; or '.join(str(e) for e in explanations))
+    depth, focal, lens = errors.unseen
+    print(
+        f'errors that these views may not show: depth below {100 * depth:.1f} %, focal length '
+        f'below {100 * focal:.1f} %, lens below {lens:.3f}; `softarm calibrate depth` compares '
+        'depth with a board'
+    )

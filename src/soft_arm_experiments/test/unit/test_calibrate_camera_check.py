@@ -67,6 +67,9 @@ def test_a_wrong_depth_scale_is_named_and_saved_as_a_correction(camera, tmp_path
     assert found.values.depth_scale == pytest.approx(1 / (1 + SCALE_ERROR), abs=2e-3)
     assert found.values.focal_length_scale == 1 and found.values.radial == 0
     assert np.shape(said['covariance']) == (5, 5)
+    assert 0.002 < said['unseen'][0] < SCALE_ERROR
+    assert calibrate_camera_check.main(['--segmenter', 'colour']) == 0
+    assert 'may not show: depth below' in capsys.readouterr().out
 
 
 def test_what_emulated_devices_show_corrects_no_real_camera(camera, tmp_path, capsys):

@@ -38,6 +38,7 @@ EDGE_ALIKE = 30  # edge points whose errors are alike
 # What the model of masks and walls leaves of each cause, whatever the number of views.
 SYSTEMATIC_SD = (1e-3, 2e-3, 5e-3)
 CONTRADICTED = 9.0  # chi-square of one degree of freedom at 3 standard deviations
+SURELY_NAMED_SIGMAS = np.sqrt(CONTRADICTED) + 2.0  # in 98 % of the cases
 NAMED = (3e-3, 5e-3, 0.015)  # smallest error of each cause that is named
 
 
@@ -81,6 +82,12 @@ class CameraErrors:
             if kept:
                 return sorted(kept, key=lambda e: e.contradiction)
         raise AssertionError('all causes together leave nothing unexplained')
+
+    @property
+    def unseen(self) -> np.ndarray:
+        """Largest error of each of CAUSES that, alone, may not be named, shape (3,)."""
+        alone = [self.explained_by((cause,)).sd[cause] for cause in CAUSES]
+        return SURELY_NAMED_SIGMAS * np.array(alone)
 
     def explained_by(self, causes: tuple[int, ...]) -> 'Explanation':
         """Return the likeliest errors if only some of CAUSES are wrong."""
@@ -171,6 +178,11 @@ class CameraCheck:
 
     def add(self, view: RingView) -> None:
         """Add the ring in one frame; a view in which too little of it is seen is left out."""
+        # Where the assumed errors put the ring; from elsewhere its points would have no weight.
+        stated_m = view.centre[2]
+        (ray,), _ = _true_rays(view.centre[None, :2] / stated_m, self._about)
+        depth_m = (1 + self._about[DEPTH_SCALE]) * stated_m
+        view = replace(view, centre=depth_m * np.append(ray, 1.0))
         for _ in range(POSE_STEPS):
             matrix, gradient, axes = _normal_equations(view, self._about, self._ring, self._sensor)
             if not np.trace(matrix[:5, :5]) > 0:
