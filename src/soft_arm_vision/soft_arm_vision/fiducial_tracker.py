@@ -22,6 +22,8 @@ MOST_MISFIT = 25.0  # mean squared residual over what the sensor explains, above
 REACH_PX, STEP_PX = 2.5, 0.25  # across a side, where the rise from black to white is looked for
 AWAY = 0.12  # share of a side next to its corners that is left out
 LEAST_RISE = 0.2  # of the steepest, below which a rise is noise
+LEAST_SIDE_RISE = 0.3  # of a marker's clearest side; of a side that is hidden it is less
+MOST_WIDTH_PX = 3.5  # of an edge: a lens makes 1.2 to 3.3 px, motion of 9 px more than 3.7
 INNER_SHARE = 0.7  # of a marker's sides: its depth is read there, away from its edges
 FLAT_M = 1e-4  # markers nearer to one plane have the two poses of a plane
 
@@ -134,18 +136,25 @@ class FiducialTracker:
     ) -> MarkersSeen | str:
         """Return what is seen of the tip's markers, or why nothing is."""
         sensor, (squares, ids) = self._sensor.at(intrinsics.fx), self._found
-        parts, small = [], False
+        parts, small, widest_px = [], False, 0.0
         for square, number in zip(squares, () if ids is None else ids.ravel(), strict=False):
             corners_px = square.reshape(4, 2).astype(float)
             side_px = np.linalg.norm(corners_px - np.roll(corners_px, -1, axis=0), axis=1).min()
             small |= side_px < LEAST_SIDE_PX
             if number in self._corners_m and side_px >= LEAST_SIDE_PX:
-                at_m, sigma_m = _depth(corners_px, depth_m, sensor)
-                parts.append(
-                    (self._corners_m[int(number)], sharpened(corners_px, light), at_m, sigma_m)
-                )
+                sharp_px, width_px = sharpened(corners_px, light)
+                if width_px > MOST_WIDTH_PX:
+                    widest_px = max(widest_px, width_px)
+                    continue
+                depth = _depth(corners_px, depth_m, sensor)
+                parts.append((self._corners_m[int(number)], sharp_px, *depth))
         if parts:
             return MarkersSeen(*(np.array(part, float) for part in zip(*parts, strict=True)))
+        if widest_px:
+            return (
+                f'markers are seen, but blurred: an edge is {widest_px:.1f} px wide, at most '
+                f'{MOST_WIDTH_PX:.1f} px are allowed: shorten the exposure, focus, or move slower'
+            )
         if small:
             return f'markers are seen, but smaller than {LEAST_SIDE_PX:.0f} px: come nearer'
         return 'no marker of the tip in view'
@@ -208,18 +217,18 @@ def _depth(corners_px: np.ndarray, depth_m: np.ndarray, sensor: DepthSensor) -> 
     return at_m - sensor.bias_m, float(np.hypot(noise_m, sensor.common_sd_m(at_m)))
 
 
-def sharpened(corners_px: np.ndarray, light: np.ndarray) -> np.ndarray:
-    """Return the corners of a black square (4, 2) [px], as its sides meet.
+def sharpened(corners_px: np.ndarray, light: np.ndarray) -> tuple[np.ndarray, float]:
+    """Return the corners of a black square (4, 2) [px], as its sides meet, and its blur.
 
     A side is the line through the middles of the rises from black to white along it, which fits
-    them robustly.
+    them robustly. The blur is the width of the widest edge [px]: its rise over its steepest slope.
 
     Args:
         corners_px: Rough corners, clockwise, shape (4, 2).
         light: That the picture stands for, shape (h, w), float32.
     """
     across_px = np.arange(-REACH_PX, REACH_PX + STEP_PX, STEP_PX)
-    lines = []
+    lines, heights, widths_px = [], [], []
     for first, second in zip(corners_px, np.roll(corners_px, -1, axis=0), strict=True):
         length_px = np.linalg.norm(second - first)
         x, y = (second - first) / length_px
@@ -230,10 +239,13 @@ def sharpened(corners_px: np.ndarray, light: np.ndarray) -> np.ndarray:
         profile = cv2.remap(light, at[..., 0], at[..., 1], cv2.INTER_LINEAR).astype(float)
         rise = np.clip(np.diff(profile, axis=1), 0, None)
         rise *= rise > LEAST_RISE * rise.max(axis=1, keepdims=True)
+        heights.append(np.median(rise.sum(axis=1)))
+        widths_px.append(STEP_PX * np.median(rise.sum(axis=1) / np.maximum(rise.max(axis=1), 1e-9)))
         rise += 1e-9  # of a side that is not there, in whose middle the edge then is
         middle_px = (rise @ (across_px[1:] + across_px[:-1])) / 2 / rise.sum(axis=1)
         edge = foot + middle_px[:, None] * outwards
         u, v, u0, v0 = cv2.fitLine(edge.astype(np.float32), cv2.DIST_HUBER, 0, 0.01, 0.01).ravel()
         lines.append((v, -u, u * v0 - v * u0))
     met = np.cross(np.roll(lines, 1, axis=0), lines)
-    return met[:, :2] / met[:, 2:]
+    seen = np.array(heights) > LEAST_SIDE_RISE * max(heights)
+    return met[:, :2] / met[:, 2:], float(np.max(widths_px, where=seen, initial=0.0))

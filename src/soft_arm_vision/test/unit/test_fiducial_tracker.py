@@ -114,6 +114,29 @@ def test_the_pose_is_found_and_its_covariance_is_true(gamma, least_found):
     assert np.mean(squares) < 12  # 6 is right
 
 
+def moved(colour, length_px, along):
+    """Return what a picture becomes when the target moves so far while the shutter is open."""
+    kernel = np.zeros((length_px, length_px), np.float32)
+    if along == 'both':
+        np.fill_diagonal(kernel, 1.0)
+    else:
+        kernel[length_px // 2] = 1.0
+    kernel = kernel.T if along == 'v' else kernel
+    return cv2.filter2D(colour, -1, kernel / length_px)
+
+
+@pytest.mark.parametrize('along', ['u', 'v', 'both'])
+def test_markers_that_motion_blurs_give_no_pose_but_a_reason(along):
+    rng, fiducial, reasons = np.random.default_rng(41), prism(), []
+    tracker = FiducialTracker(fiducial, mounting(), SENSOR)
+    for _ in range(12):
+        colour, depth = drawn(fiducial, pose(rng), rng)
+        sight = tracker.track(moved(blurred(colour, 1.0), 9, along), depth, CAMERA)
+        assert sight.T_base_tip is None
+        reasons.append(sight.trouble)
+    assert any('blurred' in reason for reason in reasons)
+
+
 def test_one_flat_marker_gives_its_place_and_says_that_its_tilt_is_doubtful():
     rng, where = np.random.default_rng(5), mounting()
     alone = Fiducial(
