@@ -23,7 +23,7 @@ REACH_PX, STEP_PX = 2.5, 0.25  # across a side, where the rise from black to whi
 AWAY = 0.12  # share of a side next to its corners that is left out
 LEAST_RISE = 0.2  # of the steepest, below which a rise is noise
 LEAST_SIDE_RISE = 0.3  # of a marker's clearest side; of a side that is hidden it is less
-MOST_WIDTH_PX = 3.5  # of an edge: a lens makes 1.2 to 3.3 px, motion of 9 px more than 3.7
+MOST_WIDTH_PX = 3.2  # of an edge: a lens that blurs by 1.2 px makes 3, motion of 9 px 3 to 5
 INNER_SHARE = 0.7  # of a marker's sides: its depth is read there, away from its edges
 FLAT_M = 1e-4  # markers nearer to one plane have the two poses of a plane
 
@@ -143,18 +143,16 @@ class FiducialTracker:
             small |= side_px < LEAST_SIDE_PX
             if number in self._corners_m and side_px >= LEAST_SIDE_PX:
                 sharp_px, width_px = sharpened(corners_px, light)
-                if width_px > MOST_WIDTH_PX:
-                    widest_px = max(widest_px, width_px)
-                    continue
+                widest_px = max(widest_px, width_px)
                 depth = _depth(corners_px, depth_m, sensor)
                 parts.append((self._corners_m[int(number)], sharp_px, *depth))
-        if parts:
-            return MarkersSeen(*(np.array(part, float) for part in zip(*parts, strict=True)))
-        if widest_px:
+        if widest_px > MOST_WIDTH_PX:  # motion blurs all of them, some only seem sharp
             return (
                 f'markers are seen, but blurred: an edge is {widest_px:.1f} px wide, at most '
                 f'{MOST_WIDTH_PX:.1f} px are allowed: shorten the exposure, focus, or move slower'
             )
+        if parts:
+            return MarkersSeen(*(np.array(part, float) for part in zip(*parts, strict=True)))
         if small:
             return f'markers are seen, but smaller than {LEAST_SIDE_PX:.0f} px: come nearer'
         return 'no marker of the tip in view'
