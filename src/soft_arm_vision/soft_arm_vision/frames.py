@@ -100,13 +100,12 @@ class FrameSource:
         Args:
             info: A sensor_msgs/CameraInfo.
         """
-        self.intrinsics = None
         try:
             self._check_frame(info.header.frame_id)
-            self.intrinsics = self._correction.intrinsics(Intrinsics.of_camera_info(info))
             self.frame_id = info.header.frame_id
+            self.intrinsics = self._correction.intrinsics(Intrinsics.of_camera_info(info))
         except VisionError as error:
-            self._why_none = str(error)
+            self._why_none, self.intrinsics = str(error), None
 
     def take_depth_info(self, info: Any) -> None:
         """Take the intrinsics of depth images that are not aligned to colour: they are aligned."""
@@ -124,7 +123,8 @@ class FrameSource:
         Raises:
             VisionError: If they cannot be used, or something is missing for the alignment.
         """
-        if self.intrinsics is None:
+        intrinsics = self.intrinsics  # infos may come in another thread meanwhile
+        if intrinsics is None:
             raise VisionError(self._why_none)
         self._check_frame(colour.header.frame_id)
         rgb = _picture('colour', colour, _COLOURS)
@@ -135,14 +135,15 @@ class FrameSource:
             depth_m = depth_in_metres(stated) * np.float32(scale)
         frames = colour.header.frame_id, depth.header.frame_id
         if self._depth_camera is not None or frames[0] != frames[1]:
-            depth_m = self._aligned(depth_m, self.intrinsics, *frames)
-        check_images(rgb, depth_m, self.intrinsics)
-        return Frame(stamp_ns(colour.header.stamp), frames[0], rgb, depth_m, self.intrinsics)
+            depth_m = self._aligned(depth_m, intrinsics, *frames)
+        check_images(rgb, depth_m, intrinsics)
+        return Frame(stamp_ns(colour.header.stamp), frames[0], rgb, depth_m, intrinsics)
 
     def _aligned(
         self, depth_m: np.ndarray, intrinsics: Intrinsics, colour_id: str, depth_id: str
     ) -> np.ndarray:
-        if self._depth_camera is None:
+        depth_camera = self._depth_camera
+        if depth_camera is None:
             raise VisionError(
                 f'depth in frame {depth_id[:60]!r} is not aligned to colour in {colour_id[:60]!r}, '
                 'and there is no usable depth/camera_info to align it by: does the camera publish '
@@ -150,7 +151,7 @@ class FrameSource:
             )
         if self._T_colour_depth is None:
             self._T_colour_depth = self._pose_of(colour_id, depth_id)
-        return align_depth(depth_m, self._depth_camera, intrinsics, self._T_colour_depth)
+        return align_depth(depth_m, depth_camera, intrinsics, self._T_colour_depth)
 
     def _check_frame(self, frame_id: str) -> None:
         if self._required is not None and frame_id != self._required:
@@ -183,7 +184,7 @@ def _picture(
             f'{message.step} bytes cannot have {len(data)} bytes: damaged, or an empty picture'
         )
     rows = np.ascontiguousarray(data.reshape(message.height, message.step)[:, :row])
-    picture = rows.view(kind).astype(number, copy=False)
+    picture: np.ndarray = rows.view(kind).astype(number, copy=False)
     if channels > 1:
         picture = picture.reshape(message.height, message.width, channels)
     return picture if conversion is None else cv2.cvtColor(picture, conversion)

@@ -1,0 +1,113 @@
+"""Frames of messages: what is read, corrected, aligned and refused."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from soft_arm_vision.calibration.camera_correction import CameraCorrection
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.frames import FrameSource
+
+HEIGHT, WIDTH = 6, 8
+RGB = np.random.default_rng(1).integers(0, 255, (HEIGHT, WIDTH, 3), np.uint8)
+MM = np.full((HEIGHT, WIDTH), 500, np.uint16)
+
+
+def header(frame_id='rgb'):
+    return SimpleNamespace(frame_id=frame_id, stamp=SimpleNamespace(sec=3, nanosec=7))
+
+
+def info(frame_id='rgb', **changes):
+    k = [10.0, 0.0, 3.5, 0.0, 10.0, 2.5, 0.0, 0.0, 1.0]
+    given = {'width': WIDTH, 'height': HEIGHT, 'k': k, 'd': [], 'distortion_model': 'plumb_bob'}
+    return SimpleNamespace(header=header(frame_id), **given | changes)
+
+
+def image(pixels, encoding, frame_id='rgb', **changes):
+    pixels = np.ascontiguousarray(pixels)
+    given = {'height': len(pixels), 'width': pixels.shape[1], 'step': pixels[0].nbytes}
+    given |= {'encoding': encoding, 'is_bigendian': 0, 'data': pixels.tobytes()}
+    return SimpleNamespace(header=header(frame_id), **given | changes)
+
+
+def source(**options):
+    made = FrameSource(**options)
+    made.take_info(info())
+    return made
+
+
+def test_a_frame_has_metres_and_the_stamp_of_its_images():
+    frame = source().frame(image(RGB, 'rgb8'), image(MM, '16UC1'))
+    assert (frame.stamp_ns, frame.frame_id) == (3_000_000_007, 'rgb')
+    np.testing.assert_array_equal(frame.rgb, RGB)
+    assert frame.depth_m.dtype == np.float32 and frame.depth_m == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ('pixels', 'encoding', 'changes'),
+    [
+        (RGB[..., ::-1], 'bgr8', {}),
+        (np.dstack([RGB, RGB[..., :1]]), 'rgba8', {}),
+        (np.pad(RGB, ((0, 0), (0, 2), (0, 0))), 'rgb8', {'width': WIDTH}),
+    ],
+)
+def test_usual_encodings_and_padded_rows_are_read(pixels, encoding, changes):
+    frame = source().frame(image(pixels, encoding, **changes), image(MM, '16UC1'))
+    np.testing.assert_array_equal(frame.rgb, RGB)
+
+
+def test_depth_has_its_unit_its_byte_order_its_holes_and_the_correction():
+    correction = CameraCorrection(depth_scale=1.1, focal_length_scale=0.9, radial=0.0)
+    made, colour = source(correction=correction, depth_unit_m=1e-4), image(RGB, 'rgb8')
+    big = image(MM.byteswap(), '16UC1', is_bigendian=1)
+    assert made.frame(colour, big).depth_m == pytest.approx(0.055)
+    assert made.frame(colour, big).intrinsics.fx == pytest.approx(9.0)
+    metres = np.full((HEIGHT, WIDTH), 0.5, np.float32)
+    metres[0] = np.nan
+    depth_m = made.frame(colour, image(metres, '32FC1')).depth_m
+    assert not depth_m[0].any() and depth_m[1:] == pytest.approx(0.55)
+
+
+def test_depth_of_another_frame_is_aligned_or_refused():
+    asked = []
+
+    def pose_of(target, frame):
+        asked.append((target, frame))
+        T = np.eye(4)
+        T[2, 3] = 0.1
+        return T
+
+    made = source(pose_of=pose_of)
+    pair = image(RGB, 'rgb8'), image(MM, '16UC1', 'infrared')
+    with pytest.raises(VisionError, match='not aligned'):
+        made.frame(*pair)
+    made.take_depth_info(info('infrared'))
+    assert made.frame(*pair).depth_m[2, 3] == pytest.approx(0.6)
+    made.frame(*pair)
+    assert asked == [('rgb', 'infrared')]
+
+
+@pytest.mark.parametrize(
+    ('colour', 'depth', 'words'),
+    [
+        (image(RGB, 'no such'), image(MM, '16UC1'), 'encoding'),
+        (image(RGB, 'rgb8', step=3), image(MM, '16UC1'), 'damaged'),
+        (image(RGB, 'rgb8', data=b''), image(MM, '16UC1'), 'damaged'),
+        (image(RGB, 'rgb8'), image(RGB, 'rgb8'), 'depth of encoding'),
+        (image(RGB, 'rgb8'), image(MM[::2], '16UC1'), 'differ in size'),
+        (image(RGB, 'rgb8', 'left'), image(MM, '16UC1'), "in frame 'left'"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(colour, depth, words):
+    with pytest.raises(VisionError, match=words):
+        source(frame_id='rgb').frame(colour, depth)
+
+
+def test_an_unusable_camera_info_is_the_reason_until_a_better_one_comes():
+    made, pair = source(), (image(RGB, 'rgb8'), image(MM, '16UC1'))
+    made.take_info(info(distortion_model='equidistant'))
+    with pytest.raises(VisionError, match='equidistant'):
+        made.frame(*pair)
+    made.take_info(info())
+    made.frame(*pair)
