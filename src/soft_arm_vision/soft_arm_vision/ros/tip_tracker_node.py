@@ -1,6 +1,5 @@
 """Node `tip_tracker`: colour and aligned depth in, pose of the tip in the base frame out."""
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -147,7 +146,3 @@ class TipTrackerNode(DetectorNode):
 def main(args=None) -> int:
     """Run the node."""
     return runner.run(TipTrackerNode, args)
-
-
-if __name__ == '__main__':
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""`JigSession` beside a node that plays a camera: it measures what the tip tracker would."""
+"""Sessions beside a node that plays a camera: they see what the tip tracker would."""
 
 import threading
 from pathlib import Path
@@ -10,6 +10,7 @@ from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import CameraInfo, Image
 
 from soft_arm_description.robot import load_robot
+from soft_arm_experiments.ros.camera_session import CameraSession
 from soft_arm_experiments.ros.jig_session import JigSession
 from soft_arm_experiments.vision.bag_frames import read_frames
 from soft_arm_node_kit import qos
@@ -22,6 +23,11 @@ BAG = Path(__file__).parents[1] / 'data' / 'virtual_rig_bag'
 RING = load_robot('two_module_arm').ring
 CORRECTION = CameraCorrection(depth_scale=1.02, focal_length_scale=0.99, radial=0.0)
 UNIT_M = 1e-4
+
+
+def recorded(**options):
+    with open_bag(BAG) as bag:
+        return next(read_frames(bag, **options))
 
 
 def play(frame, context, ending):
@@ -55,21 +61,19 @@ def play(frame, context, ending):
 
 @pytest.fixture
 def camera(ros_domain):
-    with open_bag(BAG) as bag:
-        frame = next(read_frames(bag))
+    frame = recorded()
     context, ending = rclpy.Context(), threading.Event()
     rclpy.init(context=context)
     thread = threading.Thread(target=play, args=(frame, context, ending))
     thread.start()
-    yield
+    yield frame
     ending.set()
     thread.join()
     rclpy.shutdown(context=context)
 
 
 def test_the_ring_is_measured_as_the_rig_corrects_its_camera(camera):
-    with open_bag(BAG) as bag:
-        true = next(read_frames(bag, correction=CORRECTION))
+    true = recorded(correction=CORRECTION)
     expected = RingDetector(RING).detect(true.rgb, true.depth_m, true.intrinsics).fit.centre
     with JigSession(
         RingDetector(RING),
@@ -81,3 +85,10 @@ def test_the_ring_is_measured_as_the_rig_corrects_its_camera(camera):
         found = session.measure(3)
         assert session.camera_frame == 'rgb'
     np.testing.assert_allclose(found, expected, atol=1e-3)
+
+
+def test_a_running_camera_is_read_in_its_unit(camera):
+    with CameraSession(depth_unit_m=UNIT_M) as session:
+        frame = next(session.frames(5.0))
+    np.testing.assert_array_equal(frame.rgb, camera.rgb)
+    np.testing.assert_allclose(frame.depth_m, camera.depth_m, atol=1e-6)
