@@ -7,7 +7,11 @@ from soft_arm_sim.real_time import RealTimeStepper
 
 
 class RunningPlant(BoardPlant):
-    """Steps a plant in real time between `start` and `stop`; every method is thread-safe.
+    """Steps a plant in real time between `start` and `stop`.
+
+    `snapshot`, which is of one moment, may be called from any thread. `set_valve_targets_pa` and
+    `sensor_pressures_pa` belong to the board's thread: they do not wait for a step, which may see
+    the new targets of some chambers and the earlier ones of others.
 
     Args:
         plant: The arm to step; alone in its simulation.

@@ -162,6 +162,7 @@ class ModbusDevice(ABC):
             )
             writer.write(_HEADER.pack(transaction, 0, len(said) + 1, unit) + said)
             await writer.drain()
+            await asyncio.sleep(0)  # with requests in its buffer, nothing above gives way to `_run`
 
 
 class DeviceThread:

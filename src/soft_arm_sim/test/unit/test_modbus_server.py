@@ -1,5 +1,7 @@
 """The Modbus TCP server of the emulated devices, byte for byte, and how a device ends."""
 
+import asyncio
+import itertools
 import socket
 import struct
 import threading
@@ -120,6 +122,35 @@ def test_every_request_of_one_segment_is_answered_and_one_may_come_in_pieces(dev
         client.socket.sendall(requests[0] + requests[1])
         client.socket.shutdown(socket.SHUT_WR)  # the answers come also to one who says no more
         assert [client.receive()[0] for _ in range(3)] == [1, 2, 0]
+
+
+class Writer:
+    """What takes every answer at once, as the socket of a client that reads all of them."""
+
+    def __init__(self):
+        self.answers = []
+        self.write, self.close = self.answers.append, lambda: None
+
+    async def drain(self):
+        pass
+
+
+def test_the_devices_loop_has_its_turn_after_every_one_of_many_waiting_requests():
+    turns = []
+
+    async def serve():
+        device, reader, writer = Device(), asyncio.StreamReader(), Writer()
+        for k in range(500):
+            reader.feed_data(frame(k, bytes.fromhex('03 0000 0002')))
+        reader.feed_eof()
+        serving = asyncio.create_task(device._serve(reader, writer))
+        while not serving.done():
+            turns.append(len(writer.answers))
+            await asyncio.sleep(0)
+        assert len(writer.answers) == 500
+
+    asyncio.run(serve())
+    assert max(after - before for before, after in itertools.pairwise(turns)) <= 1
 
 
 @pytest.mark.parametrize('function', [3, 4])
