@@ -1,8 +1,8 @@
 #include "board_logic.h"
 
 /* State: pressures, drives, status, faults, uptime, heartbeat, overruns, supply, map_id. One fault for the pressure and one for the
- * sensor of every channel, and three of the board: the faults are one word or, high word first, two. */
-#define FAULT_WORDS (2 * BOARD_CHANNELS + 3 > 16 ? 2 : 1)
+ * sensor of every channel, and four of the board: the faults are one word or, high word first, two. */
+#define FAULT_WORDS (2 * BOARD_CHANNELS + 4 > 16 ? 2 : 1)
 #define STATUS (2 * BOARD_CHANNELS)
 #define STATE_COUNT (STATUS + FAULT_WORDS + 6)
 #define SETTINGS_START 100
@@ -14,13 +14,15 @@
 #define PRESSURE_LIMIT 10500    /* 105 kPa: cut above; below -105 kPa no gas can be, so the sensor or its wire is broken */
 #define PRESSURE_LIMIT_MS 15
 #define SUPPLY_MIN 12000        /* 120 kPa */
-#define SUPPLY_MIN_MS 100
+#define SUPPLY_MAX 31000        /* 310 kPa: more than the sensor can measure, so it or its wire is broken, or the pressure is unknown */
+#define SUPPLY_LIMIT_MS 100
 #define TICK_BUDGET_MS 20
 
 #define FAULT_SENSOR_SHIFT BOARD_CHANNELS
 #define FAULT_WATCHDOG (1ul << 2 * BOARD_CHANNELS)
 #define FAULT_SUPPLY (2ul << 2 * BOARD_CHANNELS)
 #define FAULT_FOREIGN_MASTER (4ul << 2 * BOARD_CHANNELS)
+#define FAULT_BROWN_OUT_DETECTION_OFF (8ul << 2 * BOARD_CHANNELS)
 
 /* Settings after the targets; the session, key and holder, is written as one block. */
 enum { HEARTBEAT = BOARD_CHANNELS, ENABLE, MODE, WATCHDOG, FAULT_CLEAR, SLEW, KEY, HOLDER = KEY + 2 };
@@ -53,9 +55,16 @@ static void release(struct board *board)
         board->holder[k] = 0;
 }
 
-void board_init(struct board *board)
+/* Clears what was latched; a fault whose cause persists is latched again by the next tick, the missing detection at once. */
+static void clear_faults(struct board *board)
 {
-    *board = (struct board){.watchdog_ms = 300, .slew_kpa_s = 2000};
+    board->faults = board->brown_out_detection ? 0 : FAULT_BROWN_OUT_DETECTION_OFF;
+}
+
+void board_init(struct board *board, uint8_t brown_out_detection)
+{
+    *board = (struct board){.watchdog_ms = 300, .slew_kpa_s = 2000, .brown_out_detection = brown_out_detection};
+    clear_faults(board);
     vent(board);
     release(board);
 }
@@ -71,8 +80,9 @@ static void check_measurements(struct board *board, uint16_t dt_ms)
         if (board->sensor_ms[k] >= PRESSURE_LIMIT_MS)
             board->faults |= 1ul << (FAULT_SENSOR_SHIFT + k);
     }
-    board->supply_low_ms = board->mode != BOARD_VENT && board->supply < SUPPLY_MIN ? add_saturating(board->supply_low_ms, dt_ms) : 0;
-    if (board->supply_low_ms >= SUPPLY_MIN_MS)
+    const uint8_t in_range = board->supply >= SUPPLY_MIN && board->supply <= SUPPLY_MAX;
+    board->supply_ms = board->mode != BOARD_VENT && !in_range ? add_saturating(board->supply_ms, dt_ms) : 0;
+    if (board->supply_ms >= SUPPLY_LIMIT_MS)
         board->faults |= FAULT_SUPPLY;
 }
 
@@ -244,6 +254,12 @@ static uint8_t foreign_write(struct board *board, uint16_t address, uint16_t cou
     return only_vents(address, count, values) ? MODBUS_OK : MODBUS_BUSY;
 }
 
+void board_refused_write(struct board *board, uint16_t address, uint16_t count, const uint16_t *values)
+{
+    if (board->silence_ms != BOARD_FREE && !from_holder(board, address, count, values))
+        foreign_write(board, address, count, values);
+}
+
 uint8_t board_write(struct board *board, uint16_t address, uint16_t count, const uint16_t *values)
 {
     uint16_t i;
@@ -275,7 +291,7 @@ uint8_t board_write(struct board *board, uint16_t address, uint16_t count, const
         else if (index == WATCHDOG)
             board->watchdog_ms = value;
         else if (index == FAULT_CLEAR)
-            board->faults = 0;   /* what still holds is latched again by the next tick */
+            clear_faults(board);
         else if (index == SLEW)
             board->slew_kpa_s = value;
     }

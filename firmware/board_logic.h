@@ -31,14 +31,16 @@ struct board {
     uint32_t uptime_ms;
     uint16_t silence_ms;               /* since the holder's last code; BOARD_FREE: nobody holds the board */
     uint16_t key[2], holder[BOARD_HOLDER_WORDS];
-    uint16_t supply_low_ms;
+    uint16_t supply_ms;                /* outside its range */
+    uint8_t brown_out_detection;       /* 0: it is off, and the board stays vented */
     uint16_t over_ms[BOARD_CHANNELS], sensor_ms[BOARD_CHANNELS];
 };
 
 #define BOARD_FREE 0xFFFF
 
-/* Boot: everything vented, nothing enabled, nobody holds the board. */
-void board_init(struct board *board);
+/* Boot: everything vented, nothing enabled, nobody holds the board. Without brown-out detection a falling supply voltage can make the
+ * processor run wild with powered valves: such a board latches a fault that nobody can clear. */
+void board_init(struct board *board, uint8_t brown_out_detection);
 
 /* One pass of the loop: new measurements in [10 Pa], dt_ms since the last pass. */
 void board_tick(struct board *board, uint16_t dt_ms, const int16_t pressure[BOARD_CHANNELS], int16_t supply);
@@ -47,5 +49,9 @@ void board_tick(struct board *board, uint16_t dt_ms, const int16_t pressure[BOAR
  * from the host that holds a board which drives its valves: that vents and latches a fault. */
 uint8_t board_read(const struct board *board, uint16_t address, uint16_t count, uint16_t *values);
 uint8_t board_write(struct board *board, uint16_t address, uint16_t count, const uint16_t *values);
+
+/* A write that is refused before it reaches a register: a function code that the board does not have (no values), or a combined request
+ * whose read is refused. If the holder did not send it, it vents and latches as every foreign write. */
+void board_refused_write(struct board *board, uint16_t address, uint16_t count, const uint16_t *values);
 
 #endif

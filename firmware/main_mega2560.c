@@ -9,9 +9,11 @@
  *   D22                   valve power: high only while not vented. Needs a pull-down, and valves that vent without power:
  *                         during boot and reset every pin floats, and a PWM output at 0 V would mean full vacuum.
  */
+#include <avr/boot.h>
 #include <avr/interrupt.h>
 #include <avr/io.h>
 #include <avr/wdt.h>
+#include <util/delay.h>
 
 #include "board_logic.h"
 #include "modbus_rtu.h"
@@ -27,6 +29,7 @@
 #define PWM_TOP 20000
 #define ADC_CHANNELS (BOARD_CHANNELS + 1)
 #define ADC_SAMPLES 16          /* summed: two more bits than the converter has, about 60 Pa */
+#define BROWN_OUT_LEVEL 7       /* of the extended fuse; all bits set: the detection is off */
 
 static volatile uint8_t received[RTU_FRAME_MAX];
 static volatile uint16_t received_length;
@@ -133,20 +136,26 @@ static void drive_valves(const struct board *board)
 static int16_t sensor(uint8_t channel, int32_t low, int32_t high)
 {
     const int32_t one_volt = 1023L * ADC_SAMPLES * 9 / 50;
-    int32_t sum;
+    int32_t sum, value;
     cli();
     sum = adc_sum[channel];
     sei();
-    return (int16_t)(low + (high - low) * (sum - one_volt) / (4 * one_volt));
+    value = low + (high - low) * (sum - one_volt) / (4 * one_volt);
+    return value > INT16_MAX ? INT16_MAX : (int16_t)value;
 }
 
+/* Feeds the hardware watchdog only if every sensor was read since it was fed last: without ticks or measurements the board resets. */
 static void measure_and_tick(struct board *board, uint16_t dt_ms)
 {
     int16_t pressure[BOARD_CHANNELS];
-    uint8_t k;
+    uint8_t k, fresh = adc_complete;
+    if (fresh)
+        adc_complete = 0;
     for (k = 0; k < BOARD_CHANNELS; k++)
         pressure[k] = sensor(k, -10000, 10000);
     board_tick(board, dt_ms, pressure, sensor(BOARD_CHANNELS, 0, 30000));
+    if (fresh)
+        wdt_reset();
 }
 
 static void answer_frame(struct board *board)
@@ -176,13 +185,12 @@ int main(void)
     static struct board board;
     uint16_t last = 0, now;
     MCUSR = 0;
-    wdt_enable(WDTO_60MS);      /* a loop that hangs resets the board, and boot is vent */
-    board_init(&board);
+    wdt_enable(WDTO_60MS);      /* without a tick on new measurements, at most 23 ms apart, the board resets, and boot is vent */
+    board_init(&board, (boot_lock_fuse_bits_get(GET_EXTENDED_FUSE_BITS) & BROWN_OUT_LEVEL) != BROWN_OUT_LEVEL);
     start_hardware();
     while (!adc_complete)
-        ;                       /* no sensor is judged before it was read once, 13 ms */
+        _delay_us(50);          /* no sensor is judged before it was read once, 13 ms */
     for (;;) {
-        wdt_reset();
         cli();
         now = quarter_ms;
         sei();

@@ -23,14 +23,17 @@ static void put_word(uint8_t *bytes, uint16_t value)
     bytes[1] = value & 0xFF;
 }
 
-static uint8_t write_words(struct board *board, uint16_t address, uint16_t count, const uint8_t *bytes)
+/* Unless `refused` is an exception code already. */
+static uint8_t write_words(struct board *board, uint16_t address, uint16_t count, const uint8_t *bytes, uint8_t refused)
 {
     uint16_t values[123], i;
     if (count < 1 || count > 123)
         return MODBUS_ILLEGAL_VALUE;
     for (i = 0; i < count; i++)
         values[i] = word(bytes + 2 * i);
-    return board_write(board, address, count, values);
+    if (refused)
+        board_refused_write(board, address, count, values);
+    return refused ? refused : board_write(board, address, count, values);
 }
 
 /* Reads into the answer: byte count, then words. Adds what it wrote to *length. */
@@ -59,8 +62,8 @@ static uint8_t execute(struct board *board, const uint8_t *frame, uint16_t lengt
     case 16:
         if (frame[1] == 6 ? length != 6 : (length < 7 || frame[6] != length - 7 || frame[6] != 2 * word(frame + 4)))
             return MODBUS_ILLEGAL_VALUE;
-        code = frame[1] == 6 ? write_words(board, word(frame + 2), 1, frame + 4)
-                             : write_words(board, word(frame + 2), word(frame + 4), frame + 7);
+        code = frame[1] == 6 ? write_words(board, word(frame + 2), 1, frame + 4, MODBUS_OK)
+                             : write_words(board, word(frame + 2), word(frame + 4), frame + 7, MODBUS_OK);
         for (i = 2; i < 6; i++)
             answer[i] = frame[i];
         *answer_length = 6;
@@ -69,9 +72,13 @@ static uint8_t execute(struct board *board, const uint8_t *frame, uint16_t lengt
         if (length < 11 || frame[10] != length - 11 || frame[10] != 2 * word(frame + 8))
             return MODBUS_ILLEGAL_VALUE;
         code = read_words(board, word(frame + 2), word(frame + 4), answer, answer_length);   /* refused as a whole, or not at all */
-        if (!code)
-            code = write_words(board, word(frame + 6), word(frame + 8), frame + 11);
+        code = write_words(board, word(frame + 6), word(frame + 8), frame + 11, code);
         return code ? code : read_words(board, word(frame + 2), word(frame + 4), answer, answer_length);
+    case 5:
+    case 15:
+    case 22:
+        board_refused_write(board, 0, 0, 0);
+        return MODBUS_ILLEGAL_FUNCTION;
     default:
         return MODBUS_ILLEGAL_FUNCTION;
     }

@@ -22,30 +22,49 @@ FRAME_MAX = 256
 LONGEST_SILENCE_S = 0.03  # within a frame
 
 
-def build_library(build: Path, channels: int = 6) -> ctypes.CDLL:
+AVR_HEADERS = 'avr/boot.h', 'avr/interrupt.h', 'avr/io.h', 'avr/wdt.h', 'util/delay.h'
+
+
+def _run(*command: str) -> None:
     if shutil.which('cc') is None or shutil.which('make') is None:
         pytest.skip('needs a C compiler (cc) and make: apt-get install build-essential')
-    done = subprocess.run(
-        ['make', '-C', str(FIRMWARE), f'BUILD={build}', f'CHANNELS={channels}', 'host'],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+def build_library(build: Path, channels: int = 6) -> ctypes.CDLL:
+    _run('make', '-C', str(FIRMWARE), f'BUILD={build}', f'CHANNELS={channels}', 'host')
     library = ctypes.CDLL(str(build / 'libvalve_board.so'))
     library.board_read.restype = library.board_write.restype = ctypes.c_uint8
     library.rtu_answer.restype = ctypes.c_uint16
     return library
 
 
+def build_mega(build: Path) -> ctypes.CDLL:
+    """The whole program of the Mega on the stand-in for its hardware, mega.h, as after a reset."""
+    for header in AVR_HEADERS:
+        path = build / header
+        path.parent.mkdir(exist_ok=True)
+        path.write_text('#include "mega.h"\n')
+    sources = [
+        str(FIRMWARE / name) for name in ('main_mega2560.c', 'board_logic.c', 'modbus_rtu.c')
+    ]
+    includes = ['-I', str(build), '-I', str(Path(__file__).parent)]
+    flags = ['-std=gnu99', '-DF_CPU=16000000UL', *includes, '-shared', '-fPIC']
+    _run('cc', *flags, '-o', str(build / 'mega.so'), *sources)
+    mega = ctypes.CDLL(str(build / 'mega.so'))
+    mega.run.restype = ctypes.c_uint32
+    return mega
+
+
 class CBoard:
     """`struct board` of the firmware, with the interface of soft_arm_sim's BoardLogic."""
 
-    def __init__(self, library: ctypes.CDLL):
+    def __init__(self, library: ctypes.CDLL, brown_out_detection: bool = True):
         self._library, self._lock = library, threading.Lock()
         # Larger than struct board; only the C code looks inside.
         self._state = ctypes.create_string_buffer(1024)
-        library.board_init(self._state)
+        library.board_init(self._state, ctypes.c_uint8(brown_out_detection))
 
     def tick(self, dt_ms: int, pressures: list[int], supply: int) -> None:
         with self._lock:

@@ -3,6 +3,7 @@
 And the firmware compiles for the Mega.
 """
 
+import ctypes
 import shutil
 import struct
 import subprocess
@@ -17,13 +18,15 @@ from pneumatic_driver.errors import RegisterMapError
 from pneumatic_driver.hold import Hold, name_text
 from pneumatic_driver.register_map import load_map
 from pneumatic_driver.valve_board_map import with_channels
-from soft_arm_sim.devices.valve_board import BoardLogic
+from soft_arm_sim.devices import modbus_pdu
+from soft_arm_sim.devices.valve_board import FUNCTIONS, BoardLogic
 
 from ..boards import Host
-from ..firmware import FIRMWARE, CBoard, build_library
+from ..firmware import FIRMWARE, CBoard, build_library, build_mega
 
 NORMAL = [0] * 6
 SUPPLY = 20_000
+SUPPLIES = SUPPLY, 12_000, 11_999, 31_000, 31_001
 
 
 @pytest.fixture(scope='module')
@@ -108,7 +111,7 @@ def traffic(random: Random, board) -> list:
             return [board.tick(random.choice([1, 5, 10, 20, 21, 50]), NORMAL, SUPPLY)]
         case 'measured':
             pressures = random.choice([[random.choice(MEASURED) for _ in range(6)], NORMAL])
-            supply, dt_ms = random.choice([SUPPLY, 12_000, 11_999]), random.choice([1, 5, 10])
+            supply, dt_ms = random.choice(SUPPLIES), random.choice([1, 5, 10])
             return [
                 board.tick(dt_ms, pressures, supply) for _ in range(random.choice([1, 2, 4, 30]))
             ]
@@ -446,6 +449,126 @@ def test_rtu_survives_any_bytes(library, data):
     board = CBoard(library)
     answered = board.answer(b'\x01' + data + crc(b'\x01' + data))
     assert answered == b'' or answered[-2:] == crc(answered[:-2])
+
+
+VOLTS = 1023 * 0.9 / 5  # of a sensor, in steps of the converter behind the divider
+
+
+class Mega:
+    """The whole program on a stand-in for its hardware; sensors at ambient, supply at 200 kPa."""
+
+    def __init__(self, build: Path):
+        self.library = build_mega(build)
+        self.measure([3.0] * 6, 1.0 + 4 * 200 / 300)
+
+    def __setattr__(self, name, value):
+        if name == 'library':
+            super().__setattr__(name, value)
+        else:
+            kind = ctypes.c_uint32 if name.endswith('_us') else ctypes.c_uint8
+            kind.in_dll(self.library, name).value = value
+
+    def measure(self, volts: list[float], supply_volts: float) -> None:
+        words = (ctypes.c_uint16 * 16).in_dll(self.library, 'converted')
+        words[:7] = [min(round(v * VOLTS), 1023) for v in (*volts, supply_volts)]
+
+    def words_at(self, address: int, count: int = 1) -> tuple[int, ...]:
+        """Boot, run for 0.1 s, and read registers meanwhile."""
+        asked = frame(f'01 04 {address:04x} {count:04x}')
+        (ctypes.c_uint8 * 256).in_dll(self.library, 'request')[: len(asked)] = asked
+        ctypes.c_uint16.in_dll(self.library, 'request_length').value = len(asked)
+        assert self.library.run(100_000) >= 100_000
+        said = bytes((ctypes.c_uint8 * 256).in_dll(self.library, 'answer'))[: 5 + 2 * count]
+        assert said[-2:] == crc(said[:-2])
+        return struct.unpack(f'>{count}H', said[3:-2])
+
+
+@pytest.fixture
+def mega(tmp_path):
+    return Mega(tmp_path)
+
+
+def test_the_program_runs_while_it_ticks_and_measures(mega):
+    assert mega.library.run(2_000_000) >= 2_000_000
+
+
+@pytest.mark.parametrize('stopped', ['timer_stops_us', 'adc_stops_us'])
+@pytest.mark.parametrize('at_us', [0, 500_000])
+def test_without_ticks_or_measurements_the_hardware_watchdog_resets_the_board(mega, stopped, at_us):
+    setattr(mega, stopped, at_us)
+    assert mega.library.run(2_000_000) <= at_us + 85_000  # 60 ms after the last round of sensors
+
+
+@pytest.mark.parametrize(
+    ('fuse', 'faults'), [(0xFC, 0), (0xFD, 0), (0xFF, 1 << 15), (0xF7, 1 << 15)]
+)
+def test_the_program_checks_at_boot_that_brown_out_detection_is_on(mega, fuse, faults):
+    mega.extended_fuse = fuse
+    assert mega.words_at(13) == (faults,)
+
+
+@pytest.mark.parametrize(
+    ('volts', 'counts'), [(2.0, 7500), (5.0, 30_000), (5.4, 32_767), (5.55, 32_767)]
+)
+def test_a_supply_beyond_the_sensors_range_reads_as_the_largest_number(mega, volts, counts):
+    mega.measure([3.0] * 6, volts)
+    assert mega.words_at(17)[0] == pytest.approx(counts, abs=50 if counts < 32_767 else 0)
+
+
+@pytest.mark.parametrize('kind', ['firmware', 'emulation'])
+def test_without_brown_out_detection_the_board_stays_vented_whatever_is_cleared(library, kind):
+    board = CBoard(library, False) if kind == 'firmware' else BoardLogic(6, False)
+    host = RecordedHost(board)
+    assert board.read(13, 1) == [1 << 15] and host.claim() == 0
+    for _ in range(3):
+        assert board.write(106, [host.hold.next_code(), 0, 0, 250, 0xA55A]) == 0
+        assert host.run() == 4
+        board.tick(1, NORMAL, SUPPLY)
+        assert host.run() == 4 and board.read(13, 1) == [1 << 15]
+
+
+@pytest.mark.parametrize('supply', [0, 11_999, 31_001, 32_767])
+@pytest.mark.parametrize('kind', ['firmware', 'emulation'])
+def test_a_supply_outside_its_range_vents_after_100_ms(library, kind, supply):
+    board = CBoard(library) if kind == 'firmware' else BoardLogic()
+    host = driven(board, 1)
+    for _ in range(19):
+        board.tick(5, NORMAL, supply)
+    assert board.read(13, 1) == [0] and host.command([1000] * 6) == 0
+    board.tick(5, NORMAL, supply)
+    assert board.read(12, 2) == [0b1100, 1 << 13] and board.read(17, 1) == [supply]
+
+
+OTHER_WRITES = {
+    'coil': '05 0064 FF00',
+    'coils': '0F 0064 0006 01 3F',
+    'bits of a word': '16 006C 0000 0002',
+    'words, and a read of none': '17 0200 0001 0064 0001 02 0005',
+    'vent, and a read of none': '17 0200 0001 006C 0001 02 0000',
+}
+
+
+@pytest.mark.parametrize('name', OTHER_WRITES)
+@pytest.mark.parametrize('kind', ['firmware', 'emulation'])
+def test_a_foreign_write_that_is_refused_in_any_case_vents_and_latches(library, kind, name):
+    board = CBoard(library) if kind == 'firmware' else BoardLogic()
+    pdu = bytes.fromhex(OTHER_WRITES[name])
+
+    def ask(pdu: bytes) -> bytes:
+        if kind == 'firmware':
+            data = b'\x01' + pdu
+            return board.answer(data + crc(data))[1:-2]
+        return modbus_pdu.answer(board, FUNCTIONS, pdu)
+
+    refused = bytes([pdu[0] | 0x80, 2 if pdu[0] == 0x17 else 1])
+    assert ask(pdu) == refused and board.read(13, 1) == [0]  # nobody holds it
+    host = driven(board, 1)
+    hold = bytes.fromhex('17 0200 0001 006A 0001 02') + struct.pack('>H', host.hold.next_code())
+    assert ask(hold) == b'\x97\x02' and board.read(13, 1) == [0]  # the holder's own mistake
+    assert ask(pdu) == refused
+    assert board.read(12, 2) == [0b1100, 1 << 14] and board.read(6, 6) == [10_000] * 6
+    before = board.read(0, 19)
+    assert ask(pdu) == refused and board.read(0, 19) == before
 
 
 @pytest.mark.skipif(

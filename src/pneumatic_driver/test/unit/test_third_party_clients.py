@@ -9,6 +9,7 @@ import subprocess
 import time
 
 import pytest
+from pymodbus.client import ModbusTcpClient
 
 from ..boards import Host, answered, wait_for
 from ..conftest import RtuBoard
@@ -205,6 +206,37 @@ def test_another_client_beside_the_driver_is_found_20_times_of_20(connect, board
         assert not answered(driver.clear_faults)
         assert len(board_rig.plant.changes) == changes and board_rig.plant.vented
         recorder.reasons.clear()
+
+
+WRITES_OF_PYMODBUS = {
+    'coil': lambda client: client.write_coil(100, True),
+    'coils': lambda client: client.write_coils(100, [True] * 6),
+    'bits of a word': lambda client: client.mask_write_register(
+        address=108, and_mask=0, or_mask=RUN
+    ),
+    'words and a read': lambda client: client.readwrite_registers(
+        read_address=0, read_count=1, write_address=100, values=[9000]
+    ),
+    'words and a read of none': lambda client: client.readwrite_registers(
+        read_address=200, read_count=1, write_address=100, values=[9000]
+    ),
+}
+
+
+@pytest.mark.parametrize('name', WRITES_OF_PYMODBUS)
+def test_every_kind_of_write_of_pymodbus_beside_the_holder_vents_and_latches(
+    connect, tcp_board, name
+):
+    holder = connect(tcp_board)
+    host = Host(holder.write_multiple_registers)
+    assert host.claim() and host.run()
+    for _ in range(20):
+        assert host.command([1000] * 6)
+    wait_for(lambda: tcp_board.plant.follows([10e3] * 6))
+    with ModbusTcpClient('127.0.0.1', port=tcp_board.device.port, timeout=2.0) as other:
+        assert WRITES_OF_PYMODBUS[name](other).isError()
+    assert tcp_board.board_faults() == 1 << 14
+    wait_for(lambda: tcp_board.plant.vented)
 
 
 def mbpoll(port: int, *arguments) -> str:

@@ -21,10 +21,21 @@ class Registers(Protocol):
         A refused write changes nothing.
         """
 
+    def refused_write(self, address: int, values: list[int]) -> None:
+        """Take note of a write that is refused before it reaches a register.
+
+        Its function code does not exist here (no values), or what it shall also read does not.
+        """
+
 
 def answer(registers: Registers, functions: Collection[int], pdu: bytes) -> bytes:
     """Return the response of a device with these registers and function codes to a request."""
-    result = _FUNCTIONS[pdu[0]](registers, pdu[1:]) if pdu[0] in functions else ILLEGAL_FUNCTION
+    if pdu[0] in functions:
+        result = _FUNCTIONS[pdu[0]](registers, pdu[1:])
+    else:
+        result = ILLEGAL_FUNCTION
+        if pdu[0] in _OTHER_WRITES:
+            registers.refused_write(0, [])
     return refusal(pdu, result) if isinstance(result, int) else pdu[:1] + result
 
 
@@ -66,10 +77,11 @@ def _write_and_read(registers: Registers, data: bytes) -> bytes | int:
     if len(data) < 9 or not _counted(data[6:], _MOST_WRITTEN_AND_READ):
         return ILLEGAL_VALUE
     address, count, write_address = _words(data[:6])
-    before = _block(registers, address, count)
+    before, values = _block(registers, address, count), _words(data[9:])
     if isinstance(before, int):
+        registers.refused_write(write_address, values)
         return before
-    return registers.write(write_address, _words(data[9:])) or _block(registers, address, count)
+    return registers.write(write_address, values) or _block(registers, address, count)
 
 
 def _counted(data: bytes, most: int) -> bool:
@@ -78,4 +90,5 @@ def _counted(data: bytes, most: int) -> bool:
     return 1 <= count <= most and data[2] == len(data) - 3 == 2 * count
 
 
+_OTHER_WRITES = 5, 15, 22  # of coils, and of single bits
 _FUNCTIONS = {3: _read, 4: _read, 6: _write_one, 16: _write, 23: _write_and_read}

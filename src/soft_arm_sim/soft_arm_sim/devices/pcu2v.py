@@ -101,6 +101,9 @@ class Pcu2vLogic:
         self.positive_trigger, self.negative_trigger = bool(positive), bool(negative)
         return 0
 
+    def refused_write(self, address: int, values: list[int]) -> None:
+        """Do nothing: the device obeys every client."""
+
     def _settings(self) -> list[int]:
         return [
             int(self.positive_trigger),

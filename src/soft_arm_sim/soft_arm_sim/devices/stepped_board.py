@@ -44,3 +44,7 @@ class _Locked:
     def write(self, address: int, values: list[int]) -> int:
         with self._lock:
             return self._registers.write(address, values)
+
+    def refused_write(self, address: int, values: list[int]) -> None:
+        with self._lock:
+            self._registers.refused_write(address, values)

@@ -22,12 +22,12 @@ HOLDER, HOLDER_WORDS = KEY + 2, 10
 MAP_ID = 0x5B00  # plus the number of channels
 FAULT_CLEAR_KEY = 0xA55A
 # bits of the faults, after one for the pressure and one for the sensor of every channel
-WATCHDOG_TRIPPED, SUPPLY_LOW, FOREIGN_MASTER = range(3)
+WATCHDOG_TRIPPED, SUPPLY, FOREIGN_MASTER, BROWN_OUT_DETECTION_OFF = BOARD_FAULTS = range(4)
 CODES_AHEAD = 6  # as many requests can be lost within the watchdog's time
 
 TARGET_LIMIT = 10_000
 PRESSURE_LIMIT, PRESSURE_LIMIT_MS = 10_500, 15
-SUPPLY_MIN, SUPPLY_MIN_MS = 12_000, 100
+SUPPLY_RANGE, SUPPLY_LIMIT_MS = range(12_000, 31_001), 100
 TICK_BUDGET_MS = 20
 FUNCTIONS = 3, 4, 6, 16, 23  # Modbus function codes that it answers
 _UINT16 = 0xFFFF
@@ -62,25 +62,33 @@ class BoardLogic:
     a key of its own before it may command pressures; each of its writes then carries the next code
     of that key as the heartbeat. Any other write vents a board that drives its valves, and latches
     a fault. Silence ends the hold.
+
+    Args:
+        channels: Number of its channels, 6 to 14.
+        brown_out_detection: Whether its processor has it on; without it the board stays vented.
     """
 
-    def __init__(self, channels: int = LEAST_CHANNELS) -> None:
-        self.channels = channels
+    def __init__(self, channels: int = LEAST_CHANNELS, brown_out_detection: bool = True) -> None:
+        self.channels, self._brown_out_detection = channels, brown_out_detection
         self.pressures = [0] * channels
         self.supply = 0
         self.heartbeat, self.watchdog_ms, self.slew_kpa_s = 0, 300, 2000
-        self.faults, self.overruns, self.uptime_ms = 0, 0, 0
-        self.supply_low_ms = 0
+        self.overruns, self.uptime_ms, self.supply_ms = 0, 0, 0
+        self._clear_faults()
         self._over_ms, self._sensor_ms = [0] * channels, [0] * channels
         self._vent()
         self._release()
 
     @property
     def _fault_words(self) -> int:
-        return 1 if 2 * self.channels + 3 <= 16 else 2
+        return 1 if 2 * self.channels + len(BOARD_FAULTS) <= 16 else 2
 
     def _fault(self, bit: int) -> int:
         return 1 << (2 * self.channels + bit)
+
+    def _clear_faults(self) -> None:
+        """Clear what was latched; a fault that persists is latched again by the next tick."""
+        self.faults = 0 if self._brown_out_detection else self._fault(BROWN_OUT_DETECTION_OFF)
 
     def _release(self) -> None:
         self.held, self.silence_ms = False, 0  # silence counts from the holder's last code
@@ -121,10 +129,10 @@ class BoardLogic:
                 self.faults |= 1 << k
             if self._sensor_ms[k] >= PRESSURE_LIMIT_MS:
                 self.faults |= 1 << (self.channels + k)
-        low = self.mode != VENT and self.supply < SUPPLY_MIN
-        self.supply_low_ms = min(self.supply_low_ms + dt_ms, _UINT16) if low else 0
-        if self.supply_low_ms >= SUPPLY_MIN_MS:
-            self.faults |= self._fault(SUPPLY_LOW)
+        outside = self.mode != VENT and self.supply not in SUPPLY_RANGE
+        self.supply_ms = min(self.supply_ms + dt_ms, _UINT16) if outside else 0
+        if self.supply_ms >= SUPPLY_LIMIT_MS:
+            self.faults |= self._fault(SUPPLY)
 
     def _move_drives(self, dt_ms: int) -> None:
         step_pa = self.slew_kpa_s * dt_ms  # kPa/s times ms is Pa
@@ -197,6 +205,12 @@ class BoardLogic:
             self._set(index, value)
         return 0
 
+    def refused_write(self, address: int, values: list[int]) -> None:
+        """Vent and latch if a write that is refused in any case is not the holder's."""
+        first = address - SETTINGS_START - self.channels
+        if self.held and not self._from_holder(first, values):
+            self._foreign_write(first, values)
+
     def _claim(self, values: list[int]) -> int:
         if self.held:
             return BUSY
@@ -248,7 +262,7 @@ class BoardLogic:
         elif index == WATCHDOG:
             self.watchdog_ms = value
         elif index == FAULT_CLEAR:
-            self.faults = 0  # a fault that persists is latched again by the next tick
+            self._clear_faults()
         elif index == SLEW:
             self.slew_kpa_s = value
 
@@ -280,8 +294,11 @@ class BoardLoop:
         dt_ms = int(self._rest_s * 1e3 + 1e-6)
         self._rest_s -= dt_ms * 1e-3
         readings_pa = np.asarray(self._plant.sensor_pressures_pa()).tolist()
-        counts = [min(max(round(p / PA_PER_COUNT), -0x8000), 0x7FFF) for p in readings_pa]
-        self.logic.tick(dt_ms, counts, int(self._supply_pa / PA_PER_COUNT))
+        *counts, supply = [
+            min(max(round(p / PA_PER_COUNT), -0x8000), 0x7FFF)
+            for p in (*readings_pa, self._supply_pa)
+        ]
+        self.logic.tick(dt_ms, counts, supply)
         self._plant.set_valve_targets_pa(np.array(self.logic.drives_pa, dtype=float))
 
     def power_off(self) -> None:

@@ -14,6 +14,7 @@ from soft_arm_sim.devices.valve_board import (
     RUN,
     VENT,
     BoardLogic,
+    BoardLoop,
     ValveBoard,
 )
 
@@ -166,6 +167,13 @@ def test_supply_loss_vents():
     assert logic.faults == 0
     run_for(logic, 5, supply=11_000)
     assert (logic.faults, logic.mode) == (1 << 13, VENT)
+
+
+@pytest.mark.parametrize(('supply_pa', 'word'), [(300e3, 30_000), (400e3, 32_767), (1e9, 32_767)])
+def test_a_supply_beyond_the_sensors_range_reads_as_the_largest_number(supply_pa, word):
+    board = BoardLoop(Plant(), supply_pa)
+    board.tick(0.005)
+    assert board.logic.read(17, 1) == [word]
 
 
 @pytest.mark.parametrize(
