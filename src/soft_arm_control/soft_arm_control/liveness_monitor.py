@@ -31,13 +31,26 @@ class LivenessMonitor:
         self._stall_began_s = self._stall_ended_s = -math.inf
 
     def tick(self, now_s: float) -> float:
-        """Record a tick; return the time since the last one [s], at most `LATE_PERIODS` periods."""
+        """Record a tick; return the time since the last one [s], at most `LATE_PERIODS` periods.
+
+        If the clock was set back, no source was heard later than now, and no time has passed.
+        """
         last_s, self._tick_s = self._tick_s, now_s
         if last_s is None:
+            return 0.0
+        if now_s < last_s:
+            self._set_back(now_s)
             return 0.0
         if now_s - last_s > self._late_s:
             self._stall_began_s, self._stall_ended_s = last_s, now_s
         return min(now_s - last_s, self._late_s)
+
+    def _set_back(self, now_s: float) -> None:
+        self._heard_s = {source: min(s, now_s) for source, s in self._heard_s.items()}
+        self._state_s = min(self._state_s, now_s)
+        if self._inactive_s is not None:
+            self._inactive_s = min(self._inactive_s, now_s)
+        self._stall_began_s = self._stall_ended_s = -math.inf
 
     def heard(self, source: str, stamp_s: float) -> None:
         """Record the stamp [s] of a sample of a source."""

@@ -4,9 +4,11 @@ from typing import Any
 
 import rclpy.lifecycle
 import rclpy.node
+from rclpy.clock import Clock, ClockType
 from rclpy.duration import Duration
 from rclpy.publisher import Publisher
 from rclpy.subscription import Subscription
+from rclpy.timer import Timer
 
 from soft_arm_node_kit import qos
 from soft_arm_node_kit.qos import NamedProfile
@@ -28,6 +30,23 @@ class Node(rclpy.node.Node):
         Then it asks for a reliable publisher, as virtual rigs and replays of sensors are.
         """
         return qos.ANSWERS if self.get_parameter('use_sim_time').value else qos.SENSOR
+
+    def create_timer(
+        self,
+        timer_period_sec: float,
+        callback: Any,
+        callback_group: Any = None,
+        clock: Clock | None = None,
+        **options: Any,
+    ) -> Timer:
+        """Create a timer: in simulated time with `use_sim_time`, else on a steady clock.
+
+        A timer of rclpy's default clock, the system's, stands for an hour when that clock is set
+        back by an hour.
+        """
+        if clock is None and not self.get_parameter('use_sim_time').value:
+            clock = Clock(clock_type=ClockType.STEADY_TIME)
+        return super().create_timer(timer_period_sec, callback, callback_group, clock, **options)
 
     def create_publisher(
         self, msg_type: Any, topic: str, qos_profile: Any, **options: Any

@@ -8,13 +8,13 @@ from typing import Any, Self
 import rclpy
 from rclpy.action.client import ActionClient
 from rclpy.context import Context
-from rclpy.node import Node
 from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from soft_arm_description.command_line import uninterrupted
 from soft_arm_node_kit.executor import make_executor
+from soft_arm_node_kit.node import Node
 
 FIND_S = 4.0  # DDS discovery takes up to 3 s
 ANSWER_S = 10.0

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 import rclpy
+from rclpy.clock import ClockType
 from rclpy.parameter import Parameter
 from std_msgs.msg import Empty
 
@@ -47,6 +48,17 @@ def test_defaults_and_overrides(declared):
 
 def test_integer_for_a_float_is_taken(declared):
     assert declared(port=502, rate_hz=20).rate_hz == 20.0
+
+
+@pytest.mark.parametrize(
+    ('simulated', 'kind'), [(False, ClockType.STEADY_TIME), (True, ClockType.ROS_TIME)]
+)
+def test_timers_do_not_depend_on_a_clock_that_can_be_set(declared, simulated, kind):
+    node = Node('example', parameter_overrides=[Parameter('use_sim_time', value=simulated)])
+    timer = node.create_timer(1.0, lambda: None)
+    assert timer.clock.clock_type == kind
+    assert node.create_timer(1.0, lambda: None, clock=node.get_clock()).clock is node.get_clock()
+    node.destroy_node()
 
 
 @pytest.mark.parametrize(
