@@ -45,9 +45,12 @@ from soft_arm_node_kit.log_bridge import LogBridge
 from soft_arm_node_kit.parameters import ParameterError, declare
 from soft_arm_node_kit.ticker import Ticker
 
-# of a command, by its stamp: a busy machine and clocks that are a little apart, but no replay of a
-# recording
+# of a command, by its stamp: allows for a busy machine and clocks that are slightly apart, and
+# excludes the replay of a recording
 LONGEST_AGE_S = 2.0
+STAMP_REMEDY = (
+    "stamp it with the time at which it is sent (`ros2 topic pub` does with 'header: auto')"
+)
 
 
 class PneumaticDriverNode(DriverLifecycleNode):
@@ -126,10 +129,12 @@ class PneumaticDriverNode(DriverLifecycleNode):
             self.get_logger().error(f'pressure_command refused: {error}', throttle_duration_sec=1.0)
 
     def _check_age(self, stamp) -> None:
-        """A command without a stamp counts as new."""
+        """Refuse commands that may be a recording: without a stamp, or not of now."""
         made_s = stamp.sec + 1e-9 * stamp.nanosec
-        age_s = 1e-9 * self.get_clock().now().nanoseconds - made_s
-        if made_s and abs(age_s) > LONGEST_AGE_S:
+        if not made_s:
+            raise CommandError(f'it has no stamp, as a replay may have none: {STAMP_REMEDY}')
+        age_s = self.now_s() - made_s
+        if abs(age_s) > LONGEST_AGE_S:
             raise CommandError(
                 f'its stamp is {age_s:.1f} s old, {LONGEST_AGE_S:g} s are allowed: it is a '
                 'replay, or a clock is wrong; nothing moves'

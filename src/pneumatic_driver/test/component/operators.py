@@ -32,6 +32,8 @@ class Operator:
         self._node.create_subscription(ChamberPressures, 'pressures', self.pressures.append, 10)
         self._commands = self._node.create_publisher(ChamberPressures, 'pressure_command', 1)
         self.process = None
+        self.environment = {}  # added to this process' own
+        self.driver_ahead_s = 0.0  # of this process' clock
 
     def start(self, **parameters) -> None:
         arguments = [f'{name}:={value}' for name, value in parameters.items()]
@@ -43,7 +45,8 @@ class Operator:
             f'__ns:={self._namespace}',
             *arguments,
         ]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        environment = os.environ | self.environment
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
 
     def wait(self, condition, deadline_s: float = 120.0, command=None, what: str = 'the condition'):
         def step():
@@ -55,11 +58,12 @@ class Operator:
 
         return wait_for(step, deadline_s, what)
 
-    def command(self, names, pressures_pa, age_s: float | None = None) -> None:
-        """Command pressures [Pa]; with an age [s] the command has a stamp that says so."""
+    def command(self, names, pressures_pa, age_s: float | None = 0.0) -> None:
+        """Command pressures [Pa]; their stamp has this age [s] for the driver, None: no stamp."""
         message = ChamberPressures(names=names, pressures_pa=[float(p) for p in pressures_pa])
         if age_s is not None:
-            message.header.stamp = (self._node.get_clock().now() - Duration(seconds=age_s)).to_msg()
+            ahead = Duration(seconds=self.driver_ahead_s - age_s)
+            message.header.stamp = (self._node.get_clock().now() + ahead).to_msg()
         self._commands.publish(message)
 
     def call(self, kind, name, request=None):

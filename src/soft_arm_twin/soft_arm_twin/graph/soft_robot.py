@@ -35,6 +35,7 @@ class SoftRobot:
         vision: Tip as the camera sees it, in the base frame: pose (4, 4), covariance (3, 3) [m^2].
         target_m: Target of the controller in the base frame [m], (3,).
         pressures_pa, commands_pa: Measured and commanded pressures [Pa] by chamber.
+        pressures_stamp: Stamp of the newest measured pressures, on the driver's clock, or None.
         commander, command_heard_s: Who commanded last, and when [s], monotonic.
     """
 
@@ -54,6 +55,7 @@ class SoftRobot:
         self.vision: tuple[np.ndarray, np.ndarray] | None = None
         self.target_m: np.ndarray | None = None
         self.pressures_pa: dict[str, float] = {}
+        self.pressures_stamp: Any = None
         self.commands_pa: dict[str, float] = {}
         self.commander, self.command_heard_s = '', -np.inf
         for feed in (self._joints_feed, self._pressures_feed, self._tip_feed):
@@ -101,7 +103,7 @@ class SoftRobot:
 
     def _take_pressures(self, message: Any, now_s: float) -> None:
         self.pressures_pa = self._by_chamber(message)
-        self._pressures_feed.heard_s = now_s
+        self.pressures_stamp, self._pressures_feed.heard_s = message.header.stamp, now_s
 
     def _take_command(self, message: Any, now_s: float) -> None:
         self.commands_pa = self._by_chamber(message)

@@ -22,6 +22,7 @@ from soft_arm_twin.source import Answer, TextBlock
 
 COMMAND_PERIOD_S = 0.05
 COMMANDED_S = 0.6  # a driver keeps to one source for 0.5 s
+SERVER_SILENT_S = 0.5  # a server that hangs cannot end the control of a page that is gone
 POINT_EVERY_M = 0.002  # of a path that is drawn
 MOST_POINTS = 500
 
@@ -200,6 +201,8 @@ class ArmCommands:
         if time.monotonic() - self._arm.command_heard_s < COMMANDED_S:
             who = self._arm.commander.partition(' ')[0]
             return Answer(False, f'{who} commands the arm: vent, then activate the driver')
+        if self._arm.pressures_stamp is None:
+            return Answer(False, 'no pressures are measured: configure and activate the driver')
         self._by_hand_pa = dict.fromkeys(self._arm.robot.chambers, 0.0)
         self._publisher = self._graph.node.create_publisher(
             ChamberPressures, f'{self._at}/pressure_command', qos.COMMAND
@@ -216,12 +219,13 @@ class ArmCommands:
     def _send_by_hand(self) -> None:
         publisher = self._publisher
         if publisher is not None:
-            header = Header()
-            if not self._graph.node.count_publishers('/clock'):  # else the rig's time is not ours
-                header.stamp = self._graph.node.get_clock().now().to_msg()
+            if time.monotonic() - self._graph.asked_s > SERVER_SILENT_S:
+                self._stop_by_hand()
+                return
             publisher.publish(
                 ChamberPressures(
-                    header=header,
+                    # on the driver's clock, which may be simulated or of another machine
+                    header=Header(stamp=self._arm.pressures_stamp),
                     names=list(self._by_hand_pa),
                     pressures_pa=list(self._by_hand_pa.values()),
                     source=f'{self._graph.node.get_fully_qualified_name()} {os.getpid()}',

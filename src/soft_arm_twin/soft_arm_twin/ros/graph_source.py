@@ -71,6 +71,7 @@ class GraphSource:
     def panel(self) -> Panel:
         """Return what stands beside the picture."""
         now_s, known = time.monotonic(), self._known
+        self._graph.asked_s = now_s
         previews = (c.texts() for c in self._commands if isinstance(c, ArmCommands))
         return Panel(
             controls=self._controls(),

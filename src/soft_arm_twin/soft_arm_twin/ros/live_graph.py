@@ -7,6 +7,7 @@ the node that publishes the `scene` of an assembly has `assembly` and `world`.
 import asyncio
 import concurrent.futures
 import importlib
+import math
 import time
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -38,6 +39,8 @@ class LiveGraph(Session):
 
     Attributes:
         known: What is found and heard.
+        asked_s: When the server asked for the panel last [s], monotonic; it does so ten times a
+            second while a page is open.
     """
 
     def __init__(
@@ -47,6 +50,7 @@ class LiveGraph(Session):
     ):
         super().__init__('softarm_twin', domain=domain)
         self.known, self._on_system = KnownGraph(self.now_s), on_system
+        self.asked_s = -math.inf
         self._asked: set[str] = set()  # topics whose publisher is known or has been asked
         self._takes: dict[str, list[Callable[[Any, float], None]]] = {}
 

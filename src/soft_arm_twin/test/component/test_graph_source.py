@@ -8,11 +8,13 @@ import time
 import numpy as np
 import pytest
 import rclpy
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Point
 from lifecycle_msgs.srv import ChangeState
 from rclpy.action import ActionServer
 from sensor_msgs.msg import CameraInfo, Image, JointState
+from std_msgs.msg import Header
 from std_srvs.srv import Trigger
 
 from soft_arm_description.urdf import joint_names
@@ -29,6 +31,7 @@ from soft_arm_twin.source import Answer
 
 ARM = load_arm('two_module_arm', 'virtual')
 PERIOD_S = 0.05
+DRIVERS_STAMP = Time(sec=41, nanosec=7)  # its clock is simulated
 
 
 class Rig(SpinningNode):
@@ -71,7 +74,11 @@ class Rig(SpinningNode):
         self._joints.publish(joint_state_msg(names, joint_values(self.shape), stamp))
         pressures_pa = np.linspace(1e3, 6e3, 6).tolist()
         self._pressures.publish(
-            ChamberPressures(names=list(ARM.robot.chambers), pressures_pa=pressures_pa)
+            ChamberPressures(
+                header=Header(stamp=DRIVERS_STAMP),
+                names=list(ARM.robot.chambers),
+                pressures_pa=pressures_pa,
+            )
         )
         text = 'supply low: check the compressor'
         status = DiagnosticStatus(name='soft_arm/driver', level=DiagnosticStatus.WARN, message=text)
@@ -124,6 +131,7 @@ class Page:
         end_s = time.monotonic() + DEADLINE_S
         while not condition():
             assert time.monotonic() < end_s, f'waited {DEADLINE_S} s for {what}'
+            self.source.panel()  # as the server asks
             asyncio.run(asyncio.sleep(0.02))
 
     def control(self, name):
@@ -216,8 +224,18 @@ def test_pressures_by_hand_end_with_control(page, rig):
     assert page.command('soft_arm/by_hand', True).accepted
     assert page.command('soft_arm/pressure/m1_b2', 12.5).accepted
     page.wait(lambda: rig.commands and rig.commands[-1].pressures_pa[1] == 12500.0, 'commands')
+    assert rig.commands[-1].header.stamp == DRIVERS_STAMP
     page.source.released()
     page.wait(lambda: not rig.count_publishers('pressure_command'), 'the end of the commands')
+    assert not page.control('soft_arm/by_hand').value
+
+
+def test_pressures_by_hand_end_when_the_server_hangs(page, rig):
+    # The commands of the test before this one are still fresh at first.
+    page.wait(lambda: page.command('soft_arm/by_hand', True).accepted, 'pressures by hand')
+    page.wait(lambda: rig.count_publishers('pressure_command'), 'commands')
+    # Nothing asks for the panel from now on.
+    rig.wait(lambda: not rig.count_publishers('pressure_command'), 'the end of the commands')
     assert not page.control('soft_arm/by_hand').value
 
 
