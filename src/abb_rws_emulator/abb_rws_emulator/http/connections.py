@@ -99,7 +99,9 @@ class Connections:
             waiting = [
                 other for other in self._open if other.deadline_s is not None and other is not peer
             ]
-            min(waiting, key=lambda other: other.deadline_s or 0.0, default=peer).abort()
+            late = min(waiting, key=lambda other: other.deadline_s or 0.0, default=peer)
+            self.discard(late)  # now: the loop closes it only after the rest of a burst
+            late.abort()
 
     def discard(self, peer: Connection) -> None:
         """Forget a connection."""

@@ -5,12 +5,13 @@ Nobody else waits, and it does not grow.
 
 import asyncio
 import socket
+from unittest.mock import Mock
 
 import aiohttp
 import pytest
 
 from abb_rws_emulator.http import server, sessions
-from abb_rws_emulator.http.connections import MOST_CONNECTIONS
+from abb_rws_emulator.http.connections import MOST_CONNECTIONS, Connection, Connections
 from emulator_testing.plain_client import FORM, PlainClient, authorization, nonce_of, serve, until
 from emulator_testing.stall_meter import StallMeter
 
@@ -197,6 +198,16 @@ def test_one_connection_too_many_costs_one_that_waits():
             writer.close()
 
     serve(work)
+
+
+def test_a_burst_of_connections_is_limited_before_the_loop_closes_the_first():
+    connections, aborted = Connections(lambda: 0.0), []
+    for k in range(MOST_CONNECTIONS + 50):
+        connection = Connection(Mock(), connections)
+        transport = Mock()
+        transport.abort = lambda k=k: aborted.append(k)
+        connection.connection_made(transport)
+    assert len(connections._open) == MOST_CONNECTIONS and aborted == list(range(50))
 
 
 def test_an_answer_to_a_challenge_is_good_once():
