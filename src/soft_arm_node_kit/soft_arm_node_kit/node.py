@@ -4,7 +4,8 @@ from typing import Any
 
 import rclpy.lifecycle
 import rclpy.node
-from rclpy.clock import Clock, ClockType
+from rclpy.clock import Clock
+from rclpy.clock_type import ClockType
 from rclpy.duration import Duration
 from rclpy.publisher import Publisher
 from rclpy.subscription import Subscription
@@ -37,7 +38,7 @@ class Node(rclpy.node.Node):
         callback: Any,
         callback_group: Any = None,
         clock: Clock | None = None,
-        **options: Any,
+        autostart: bool = True,
     ) -> Timer:
         """Create a timer: in simulated time with `use_sim_time`, else on a steady clock.
 
@@ -46,7 +47,7 @@ class Node(rclpy.node.Node):
         """
         if clock is None and not self.get_parameter('use_sim_time').value:
             clock = Clock(clock_type=ClockType.STEADY_TIME)
-        return super().create_timer(timer_period_sec, callback, callback_group, clock, **options)
+        return super().create_timer(timer_period_sec, callback, callback_group, clock, autostart)
 
     def create_publisher(
         self, msg_type: Any, topic: str, qos_profile: Any, **options: Any
