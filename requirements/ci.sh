@@ -10,7 +10,6 @@ missing=''
 need() { command -v "$1" >/dev/null || missing="$missing ${*:2}"; }
 need avr-gcc gcc-avr avr-libc binutils-avr
 need mbpoll mbpoll
-need faketime faketime
 need ip iproute2
 grep -qx ID=debian /etc/os-release && need chromium chromium   # Ubuntu's is a snap, which containers cannot install
 compgen -G '/usr/include/pcl-1.*' >/dev/null || missing="$missing libpcl-dev"
