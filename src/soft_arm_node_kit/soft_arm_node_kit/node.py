@@ -1,5 +1,6 @@
 """Base classes of the nodes: parameters given at start are declared, and override QoS policies."""
 
+import time
 from typing import Any
 
 import rclpy.lifecycle
@@ -24,6 +25,14 @@ class Node(rclpy.node.Node):
     def now_s(self) -> float:
         """Return the time of the node's clock [s]: simulated time with `use_sim_time`."""
         return float(self.get_clock().now().nanoseconds) * 1e-9
+
+    def steady_s(self) -> float:
+        """Return the time of the node's timers [s], for time-outs.
+
+        Simulated time with `use_sim_time`, else a clock that nobody can set.
+        """
+        simulated = self.get_parameter('use_sim_time').value
+        return self.now_s() if simulated else time.monotonic()
 
     def sensor_qos(self) -> NamedProfile:
         """Return the profile of a subscription of which nothing may be lost in simulated time.

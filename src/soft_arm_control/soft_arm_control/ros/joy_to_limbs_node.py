@@ -80,7 +80,7 @@ class JoyToLimbsNode(Node):
         diagnostics.Reporter(self, p.assembly, self._report)
 
     def _on_joy(self, message: Joy) -> None:
-        self._joy, self._heard_s = message, self.now_s()
+        self._joy, self._heard_s = message, self.steady_s()
         self._rate.tick()
 
     def _on_configuration(self, message: ArmConfiguration) -> None:
@@ -94,7 +94,7 @@ class JoyToLimbsNode(Node):
             self._joystick.hear(segment, *arc)
 
     def _tick(self) -> None:
-        if self.now_s() - self._heard_s > self._timeout_s:
+        if self.steady_s() - self._heard_s > self._timeout_s:
             return
         try:
             arcs = self._joystick.move(self._joy.axes, self._joy.buttons, PERIOD_S)
