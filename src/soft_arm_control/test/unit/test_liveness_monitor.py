@@ -32,6 +32,23 @@ def test_a_stall_of_the_loop_is_discounted(monitor, ticked, heard_s, silence_s):
     assert monitor.silence_s(CAMERA, 1.7) == pytest.approx(silence_s)
 
 
+@pytest.mark.parametrize('back_s', [5.0, 60.0, 3600.0])
+def test_a_clock_that_is_set_back_keeps_no_source_alive(monitor, back_s):
+    monitor.heard(CAMERA, 1.0)
+    monitor.heard(DRIVER, 1.0)
+    monitor.add_driver_state(1.0, True)
+    assert monitor.tick(1.02 - back_s) == 0.0
+    for k in range(1, 100):
+        assert monitor.tick(1.02 - back_s + k * PERIOD_S) == pytest.approx(PERIOD_S)
+    now_s = 1.02 - back_s + 99 * PERIOD_S
+    assert monitor.silence_s(CAMERA, now_s) == pytest.approx(1.98)
+    assert 'check the driver' in monitor.driver_lost(now_s, 0.3, GONE_S)
+    monitor.heard(DRIVER, now_s)
+    assert monitor.driver_lost(now_s, 0.3, GONE_S) == ''
+    monitor.add_driver_state(now_s, False)
+    assert 'activate it' in monitor.driver_lost(now_s + 2.0, 0.3, GONE_S)
+
+
 def test_silence_after_a_stall_counts(monitor):
     monitor.heard(CAMERA, 0.9)
     for k in range(11):
@@ -61,20 +78,3 @@ def test_an_inactive_driver_is_lost_until_it_is_active(monitor):
     assert monitor.driver_lost(1.21, 0.3, GONE_S)
     monitor.add_driver_state(1.2, True)
     assert monitor.driver_lost(1.21, 0.3, GONE_S) == ''
-
-
-@pytest.mark.parametrize('back_s', [5.0, 60.0, 3600.0])
-def test_a_clock_that_is_set_back_keeps_no_source_alive(monitor, back_s):
-    monitor.heard(CAMERA, 1.0)
-    monitor.heard(DRIVER, 1.0)
-    monitor.add_driver_state(1.0, True)
-    assert monitor.tick(1.02 - back_s) == 0.0
-    for k in range(1, 100):
-        assert monitor.tick(1.02 - back_s + k * PERIOD_S) == pytest.approx(PERIOD_S)
-    now_s = 1.02 - back_s + 99 * PERIOD_S
-    assert monitor.silence_s(CAMERA, now_s) == pytest.approx(1.98)
-    assert 'check the driver' in monitor.driver_lost(now_s, 0.3, GONE_S)
-    monitor.heard(DRIVER, now_s)
-    assert monitor.driver_lost(now_s, 0.3, GONE_S) == ''
-    monitor.add_driver_state(now_s, False)
-    assert 'activate it' in monitor.driver_lost(now_s + 2.0, 0.3, GONE_S)
