@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pneumatic_driver.device import Device, Exchange
+from pneumatic_driver.device import Device
+from pneumatic_driver.exchange import Exchange
 from pneumatic_driver.link_client import Client, Trace, client_for
 from pneumatic_driver.register import SI_PER_UNIT
 from pneumatic_driver.register_map import Link, RegisterMap, State, Values
@@ -60,33 +61,35 @@ class Board(Device):
         values: dict[str, float | list[float]] = {}
         if targets_pa is not None:
             values['target'] = (targets_pa / SI_PER_UNIT[self._target.unit]).tolist()
-        if values or self._hold is not None:
+        if values or (self._hold is not None and not self.vent_pending):
             values.update(self._next_heartbeat())
         started_s = self._clock()
-        state, heartbeat = await self._write_and_read(values), self.map.heartbeat
-        if values and heartbeat is not None and state[heartbeat.echo] != self._heartbeat:
-            raise self._failed(
-                f'the answer is to an earlier request: heartbeat {state[heartbeat.echo]:g}, sent '
-                f'{self._heartbeat}'
-            )
+        state = await self._write_and_read(values)
+        self._check_echo(state, bool(values))
         at_s = self._clock()
         return self._read_out(state, at_s, at_s - started_s, targets_pa)
 
-    async def _write_and_read(self, values: Values) -> State:
-        poll, conventions = self.map.polls[0], self.map.conventions
-        spans = self.map.encode(values) if values else []
-        if len(spans) == 1 and conventions.cycle_fc == 23:
-            words = await self._request(
-                'readwrite_registers',
-                read_address=self._wire(poll.start),
-                read_count=poll.count,
-                write_address=self._wire(spans[0][0]),
-                values=spans[0][1],
+    def _check_echo(self, state: State, written: bool) -> None:
+        """Check by the last heartbeat that the answer is not to an earlier request."""
+        heartbeat = self.map.heartbeat
+        if heartbeat is None or not (written or self._hold is not None):
+            return
+        sent = self._heartbeat if self._hold is None else self._hold.code
+        if state[heartbeat.echo] != sent:
+            raise self._modbus.failed(
+                f'the answer is to an earlier request: heartbeat {state[heartbeat.echo]:g}, sent '
+                f'{sent}'
             )
+
+    async def _write_and_read(self, values: Values) -> State:
+        poll = self.map.polls[0]
+        spans = self.map.encode(values) if values else []
+        if len(spans) == 1 and self.map.conventions.cycle_fc == 23:
+            words = await self._modbus.write_and_read(*spans[0], poll.start, poll.count)
         else:
-            for address, words in spans:
-                await self._write(address, words)
-            words = await self._read(poll.start, poll.count)
+            for address, span in spans:
+                await self._modbus.write(address, span)
+            words = await self._modbus.read(poll.start, poll.count)
         return self.map.decode(poll.start, words)
 
     def _read_out(
@@ -97,18 +100,25 @@ class Board(Device):
         found = self._latch(
             self._sensors.faults(at_s, pressures_pa, drives_pa if self.enabled else None)
         )
-        running, restarted = state['status']['run'], state['uptime'] < self._uptime_s
+        status = state['status']
+        running, restarted = status['run'], state['uptime'] < self._uptime_s
+        vented = not (running or status.get('hold', False))
         self._uptime_s = state['uptime']
-        if not state['status'].get('held', True):
+        if not status.get('held', True):
             self._hold = None  # the hold has lapsed, or the board was restarted
-        halted = f'latched {", ".join(found)}' if found else ''
-        if not running:
-            causes = [
-                f'{name} ({_EXPLAINED[name]})' if name in _EXPLAINED else name
-                for name in own + found
-            ]
-            halted = 'the board vented itself: ' + (
-                ', '.join(causes) or ('it was restarted' if restarted else 'it left its run mode')
+        if not vented and self._hold is not None:
+            self._may_run = True  # only its holder can have started it
+        causes = [
+            f'{name} ({_EXPLAINED[name]})' if name in _EXPLAINED else name for name in own + found
+        ]
+        if status.get('fault', False) and not own:
+            causes.append('a fault without a name')
+        if running:
+            halted = f'latched {", ".join(causes)}' if causes else ''
+        else:
+            halted = 'the board vented itself: ' if vented else 'the board holds its pressures: '
+            halted += ', '.join(causes) or (
+                'it was restarted' if restarted else 'it left its run mode'
             )
         return BoardExchange(
             at_s=at_s,
@@ -116,6 +126,7 @@ class Board(Device):
             pressures_pa=pressures_pa,
             targets_pa=applied_pa,
             running=running,
+            vented=vented,
             faults=own + found,
             halted=halted,
             drives_pa=drives_pa,

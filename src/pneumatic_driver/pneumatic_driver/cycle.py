@@ -2,7 +2,8 @@
 
 The device is driven only while armed and while commands come. It is vented when they stop, when the
 link is lost, when it reports a fault or disobeys. Link loss and faults disarm: nothing moves again
-before `arm`. Old set points are never replayed.
+before `arm`. Old set points are never replayed. A vent is repeated in every cycle until a read has
+confirmed it.
 """
 
 import logging
@@ -12,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pneumatic_driver.device import Device, Exchange
+from pneumatic_driver.device import Device
 from pneumatic_driver.errors import (
     CommandError,
     HeldError,
@@ -20,6 +21,7 @@ from pneumatic_driver.errors import (
     PneumaticDriverError,
     RefusedError,
 )
+from pneumatic_driver.exchange import Exchange
 
 _log = logging.getLogger(__name__)
 
@@ -51,13 +53,31 @@ class Cycle:
         self.device = device
         self._command_timeout_s, self._clock = command_timeout_s, clock
         self._on_exchange, self._on_disarm = on_exchange, on_disarm
-        self.armed = False  # whether commands move the arm
+        # Numbers of vents. It is armed while none was asked for since `arm` began, so that nothing
+        # but `arm` can arm it, and a vent cannot be undone by what was under way.
+        self._asked = self._confirmed = 0
+        self._armed_at: int | None = None
         self._targets_pa = np.zeros(device.channels)
         self._commanded_s = 0.0
         self.commanded = False  # whether a command has come since arming
         self.latest: Exchange | None = None
         self.stale_commands = 0  # number of vents for want of a command
         self.link_error: str | None = None
+
+    @property
+    def armed(self) -> bool:
+        """Whether commands move the arm."""
+        return self._armed_at == self._asked
+
+    @property
+    def vent_pending(self) -> bool:
+        """Whether the device is to be vented, and no read has confirmed yet that it is."""
+        return self._asked != self._confirmed or self.device.vent_pending
+
+    def ask_vent(self) -> None:
+        """Disarm now, from any thread, and vent in every cycle until that is confirmed."""
+        if not self.device.read_only:
+            self._asked += 1
 
     def command(self, targets_pa: ArrayLike) -> np.ndarray:
         """Set the set points of the next cycle; see `Driver.command`."""
@@ -76,86 +96,101 @@ class Cycle:
         """
         await self.device.connect()
         if not self.device.read_only:
-            await self.device.vent()
+            await self.vent()
 
     async def arm(self) -> None:
         """Enable the device, from ambient pressure; see `Driver.arm`."""
+        asked = self._asked
         if not self.device.connected:
             raise LinkError(
                 self.link_error or 'the device is not connected: configure the driver first'
             )
+        if self.vent_pending:
+            await self.vent()
         if (await self.device.exchange()).faults == ('watchdog',):
             await self.device.clear_faults()
         self.commanded = False
-        await self._enable()
+        await self.device.enable()
+        self._targets_pa, self._commanded_s = np.zeros(self.device.channels), self._clock()
+        self._armed_at = asked
+        if not self.armed:
+            await self.vent()
+            raise RefusedError('the driver was vented while it was activated: activate it again')
+
+    async def vent(self) -> Exchange:
+        """Vent the device; return the read that confirms it. After an error the vent is pending."""
+        asked = self._asked
+        exchange = await self.device.vent()
+        self._confirmed = asked
+        return exchange
 
     async def clear_faults(self) -> None:
         """Vent the device, and clear its latched faults."""
         if not self.device.read_only:
-            await self.device.vent()
+            await self.vent()
         await self.device.clear_faults()
 
-    async def close(self) -> None:
-        """Vent and close the connection."""
-        if self.device.connected and not self.device.read_only:
-            await self._vent_in_cycle()
-        self.device.close()
-
-    async def fail(self, error: BaseException) -> None:
-        """Vent and close after an error that nobody has foreseen."""
-        self.armed = False
-        _log.critical('the exchange with the device failed', exc_info=error)
-        self._on_disarm(f'the exchange with the device failed: {error!r}')
-        if not self.device.read_only:
-            await self._vent_in_cycle()
-        self.device.close()
-
     async def run(self) -> bool:
-        """Run one cycle; connect again if the link was lost. Return whether there was a link."""
-        if self.device.connected:
-            await self._exchange()
-            return True
-        self._lose('the connection was closed')
-        await self._reconnect()
-        return False
+        """Run one cycle; connect again if the link was lost. Return whether there was a link.
 
-    async def _enable(self) -> None:
-        await self.device.enable()
-        self._targets_pa = np.zeros(self.device.channels)
-        self._commanded_s, self.armed = self._clock(), True
-
-    async def _exchange(self) -> None:
+        Every error ends here: the device is then vented, and connected again if necessary.
+        """
+        connected = self.device.connected
         try:
-            await self.device.hold()
-            await self._follow_commands()
-            exchange = await self.device.exchange(self._targets_pa if self.device.enabled else None)
+            await self._run()
+        except HeldError as error:
+            self.device.close()  # venting would stop the host that holds it
+            self._fail(str(error))
         except LinkError as error:
             age_s = self.device.age_s
             if not self.device.connected or age_s is None or age_s > LINK_TIMEOUT_S:
                 self._lose(str(error))
-            return
-        except HeldError as error:
-            self.device.close()  # venting would stop the host that holds it
-            self.link_error = str(error)
-            self._disarm(str(error))
-            return
-        except RefusedError as error:
-            self.link_error = str(error)
-            if self.armed:
-                self._disarm(str(error))
-                await self._vent_in_cycle()
-            return
-        self.latest, self.link_error = exchange, None
-        if self.device.enabled and exchange.halted:
-            self._disarm(exchange.halted)
-            await self._vent_in_cycle()
-        self._on_exchange(exchange)
+            elif self.vent_pending:
+                self.link_error = str(error)
+        except PneumaticDriverError as error:
+            self._fail(str(error))
+        except Exception as error:
+            await self.fail(error)
+        return connected
 
-    async def _vent_in_cycle(self) -> None:
-        try:
-            await self.device.vent()
-        except (LinkError, RefusedError) as error:
-            _log.error('venting failed; the device must vent itself: %s', error)
+    async def fail(self, error: Exception) -> None:
+        """Disarm, vent and close after an error that nobody has foreseen."""
+        _log.critical('the exchange with the device failed', exc_info=error)
+        self._fail(f'the exchange with the device failed: {error!r}')
+        if not self.device.read_only:
+            try:
+                await self.vent()
+            except Exception as vent_error:
+                _log.error('venting failed, it is tried again: %s', vent_error)
+        self.device.close()
+
+    @property
+    def _must_vent(self) -> bool:
+        return self.vent_pending or (self.device.enabled and not self.armed)
+
+    async def _run(self) -> None:
+        if self._asked == self._confirmed and not self.device.connected:
+            self._disarm('link lost: the connection was closed')
+            await self.connect()
+            self.link_error = None
+            _log.info('connected again; nothing moves until the driver is activated')
+            return
+        if not self._must_vent:
+            await self.device.hold()
+            await self._follow_commands()
+        if self._must_vent:
+            self._take(await self.vent())
+            return
+        exchange = await self.device.exchange(self._targets_pa if self.device.enabled else None)
+        halted = exchange.halted if self.device.enabled else ''
+        self._take(exchange)
+        if halted:
+            self._disarm(halted)
+            await self.vent()
+
+    def _take(self, exchange: Exchange) -> None:
+        self.latest, self.link_error = exchange, None
+        self._on_exchange(exchange)
 
     async def _follow_commands(self) -> None:
         fresh = self._clock() - self._commanded_s <= self._command_timeout_s
@@ -163,29 +198,23 @@ class Cycle:
             if self.commanded:
                 self.stale_commands += 1
                 _log.warning(
-                    'no command for %g s: vented; the next command moves the arm again',
+                    'no command for %g s: venting; the next command moves the arm again',
                     self._command_timeout_s,
                 )
-            await self.device.vent()
+            await self.vent()
         elif self.armed and fresh and not self.device.enabled:
-            targets_pa, commanded_s = self._targets_pa, self._commanded_s
-            await self._enable()
-            self._targets_pa, self._commanded_s = targets_pa, commanded_s
+            await self.device.enable()
 
     def _lose(self, error: str) -> None:
         self.device.close()
-        self.link_error = self.link_error or error
+        self.link_error = error
         self._disarm(f'link lost: {error}')
 
-    def _disarm(self, reason: str) -> None:
-        if not self.armed:
-            return
-        self.armed = False
-        self._on_disarm(reason)
+    def _fail(self, error: str) -> None:
+        self.link_error = error
+        self._disarm(error)
 
-    async def _reconnect(self) -> None:
-        try:
-            await self.connect()
-            _log.info('connected again; nothing moves until the driver is activated')
-        except PneumaticDriverError as error:
-            self.link_error = str(error)
+    def _disarm(self, reason: str) -> None:
+        if self.armed:
+            self._armed_at = None
+            self._on_disarm(reason)

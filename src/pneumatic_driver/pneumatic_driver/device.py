@@ -1,81 +1,38 @@
 """Base of every pneumatic device on Modbus: connect, verify, exchange, enable, vent.
 
-No write is ever repeated and no set point restored: after a new connection the device stays vented
-until `enable`.
+No set point is ever written twice and none restored: after a new connection the device stays vented
+until `enable`. A vent is pending until a read has confirmed it. Meanwhile no heartbeat is sent, so
+that the device's own watchdog vents it, too.
 """
 
 import asyncio
-import logging
 import time
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from pymodbus.exceptions import ModbusException
 
 from pneumatic_driver.errors import (
     CommandError,
     HeldError,
-    LinkError,
-    NoConnectionError,
     RefusedError,
     RegisterMapError,
 )
+from pneumatic_driver.exchange import Exchange
 from pneumatic_driver.hold import Hold, name_text, name_words, own_name
+from pneumatic_driver.identity import verify
 from pneumatic_driver.link_client import Client, Trace, client_for
+from pneumatic_driver.modbus_link import BUSY, ModbusLink
 from pneumatic_driver.register import SI_PER_UNIT
-from pneumatic_driver.register_map import Link, RegisterMap, State, Value, Values
+from pneumatic_driver.register_map import Link, RegisterMap, Value, Values
 from pneumatic_driver.sensor_check import SensorCheck
 
-_log = logging.getLogger(__name__)
-_KEPT_FRAMES = 20
-_DUMP_PERIOD_S = 5.0
 # Time for the hold of a killed host to lapse: several watchdog times, since an emulator's clock is
 # slow on a busy machine.
 _LAPSE_S = 1.0
 _CLAIM_PERIOD_S = 0.05
-_BUSY = 6
-_EXCEPTIONS = {
-    1: 'illegal function',
-    2: 'illegal address',
-    3: 'illegal value',
-    4: 'device failure',
-    5: 'acknowledge',
-    6: 'device busy',
-    8: 'memory parity error',
-    10: 'gateway path unavailable',
-    11: 'gateway no response',
-}
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """Result of one cycle; pressures are gauge.
-
-    Attributes:
-        at_s: Time of the answer on the device's `clock` [s].
-        round_trip_s: Time from request to answer [s].
-        pressures_pa: Measured pressures, shape (channels,) [Pa].
-        targets_pa: Written set points, rounded to the device's steps, shape (channels,) [Pa]; None
-            if none were written.
-        running: Whether the device drives its outputs as commanded; False if it is vented, held, or
-            commanded by another client.
-        faults: Latched faults: the device's own by their names in the register map, and those found
-            by the driver.
-        halted: Reason why the device does not run or must not go on, in words; '' if there is none.
-    """
-
-    at_s: float
-    round_trip_s: float
-    pressures_pa: np.ndarray
-    targets_pa: np.ndarray | None
-    running: bool
-    faults: tuple[str, ...]
-    halted: str
 
 
 class Device(ABC):
@@ -113,7 +70,8 @@ class Device(ABC):
         self.read_only = not (device.verified or link.local or accept_unverified_map == device.name)
         self.map, self.channels = register_map, channels
         self.enabled = False
-        self.frames: deque[str] = deque(maxlen=_KEPT_FRAMES)
+        self._may_run = False  # from the first write that may start it to a read that it is vented
+        self._modbus = ModbusLink(link, register_map.conventions, clock, new_client)
         pressure = register_map.registers['pressure']
         valid_pa = (
             None
@@ -122,24 +80,31 @@ class Device(ABC):
         )
         self._sensors = SensorCheck(channels, valid_pa)
         self._found: dict[str, None] = {}  # faults latched by the driver, oldest first
-        self._clock, self._new_client = clock, new_client
-        self._client: Client | None = None
+        self._clock = clock
         self._heartbeat = 0
         self._hold: Hold | None = None  # while this host holds a device that has a session
         # the values written last, on which interlocks and shared words depend
         self._written: dict[str, float | str | Sequence[float]] = {}
-        self._last_good_s: float | None = None
-        self._dumped_s = -_DUMP_PERIOD_S
+
+    @property
+    def frames(self) -> Sequence[str]:
+        """The last frames, sent and received, in words."""
+        return self._modbus.frames
 
     @property
     def age_s(self) -> float | None:
         """Age of the last good answer [s]; None before the first on this connection."""
-        return None if self._last_good_s is None else self._clock() - self._last_good_s
+        return self._modbus.age_s
 
     @property
     def connected(self) -> bool:
-        """Whether the connection is open; whether the device answers is told by `age_s`."""
-        return self._client is not None and self._client.connected
+        """Whether the connection is open; whether the device answers is in `age_s`."""
+        return self._modbus.connected
+
+    @property
+    def vent_pending(self) -> bool:
+        """Whether it is to be vented, and no read has confirmed yet that it is."""
+        return self._may_run and not self.enabled
 
     async def connect(self) -> None:
         """Connect, check that the device is one of this map, and hold it; its state is not changed.
@@ -152,7 +117,7 @@ class Device(ABC):
         await self._open()
         try:
             await self.hold(_LAPSE_S)
-        except (LinkError, RefusedError):
+        except BaseException:
             self.close()
             raise
 
@@ -189,10 +154,10 @@ class Device(ABC):
                 )
                 self._hold = hold
             except RefusedError as error:
-                if error.code != _BUSY:
+                if error.code != BUSY:
                     raise
                 if time.monotonic() >= end_s:
-                    raise await self._held() from error
+                    raise self._held(await self._holder()) from error
                 await asyncio.sleep(_CLAIM_PERIOD_S)
 
     async def _check_not_driven(self) -> None:
@@ -206,6 +171,7 @@ class Device(ABC):
             if beat == 0.0:  # its value after a start
                 return
             if first not in (None, beat):
+                self._may_run = False  # what drives it now is not this host's
                 raise HeldError(
                     f'{self.map.device.name} on {self.map.link}: another client drives it, its '
                     'heartbeat counts: stop that first'
@@ -219,81 +185,33 @@ class Device(ABC):
 
     async def _read_register(self, name: str) -> Any:
         register = self.map.registers[name]
-        words = await self._read(register.addr, register.words)
+        words = await self._modbus.read(register.addr, register.words)
         return self.map.decode(register.addr, words)[name]
 
-    async def _held(self) -> HeldError:
+    def _held(self, holder: str) -> HeldError:
+        if holder != own_name():
+            self._may_run = False  # another can hold it only after it was vented
         return HeldError(
-            f'{self.map.device.name} on {self.map.link} is held by {await self._holder()!r}: stop '
-            'that driver first',
-            _BUSY,
+            f'{self.map.device.name} on {self.map.link} is held by {holder!r}: stop that driver '
+            'first',
+            BUSY,
         )
 
     async def _open(self) -> None:
         self.close()
-        link = self.map.link
-        self._client = self._new_client(link, self._record)
-        if not await self._client.connect():
-            self.close()
-            raise NoConnectionError(
-                f'{link}: no connection within {link.timeout_s:g} s: is the device powered, and '
-                'is the address right?'
-            )
         try:
-            await self._verify()
-        except (LinkError, RefusedError):
+            await self._modbus.open()
+            await verify(self.map, self._modbus)
+        except BaseException:
             self.close()
             raise
-
-    async def _verify(self) -> None:
-        identity, link = self.map.identity, self.map.link
-        deadline_s = time.monotonic() + (link.boot_s if link.kind == 'rtu' else 0.0)
-        if identity is None:
-            poll = self.map.polls[0]
-            words = await self._first_answer(poll.start, poll.count, deadline_s)
-            self._check_plausible(self.map.decode(poll.start, words))
-            return
-        register = self.map.registers[identity.id_register]
-        words = await self._first_answer(register.addr, register.words, deadline_s)
-        found = self.map.decode(register.addr, words)[identity.id_register]
-        if found != identity.value:
-            raise LinkError(
-                f'{link}: the device says map id {found:g}, map {self.map.device.name!r} is for '
-                f'{identity.value:g}: use the map of this device, or flash the firmware of this map'
-            )
-
-    def _check_plausible(self, state: State) -> None:
-        """Check a device without an identity: its set points must be within their ranges."""
-        for name, register in self.map.registers.items():
-            if name not in state or register.range is None:
-                continue
-            low, high = (limit * SI_PER_UNIT[register.unit] for limit in register.range)
-            values = np.atleast_1d(state[name])
-            if not np.all((low <= values) & (values <= high)):
-                raise LinkError(
-                    f'{self.map.link}: register {name!r} holds {values}, outside its range '
-                    f'[{low:g}, {high:g}] in SI units: map {self.map.device.name!r} is not the map '
-                    'of this device'
-                )
-
-    async def _first_answer(self, address: int, count: int, deadline_s: float) -> list[int]:
-        while True:
-            try:
-                return await self._read(address, count)
-            except LinkError:
-                if time.monotonic() >= deadline_s or not self.connected:
-                    raise
-                await asyncio.sleep(self.map.link.timeout_s)
 
     def close(self) -> None:
         """Close the connection; an enabled device is then vented by its watchdog, if any."""
         self.enabled = False
-        self._last_good_s = None
         self._hold = None
         self._sensors.forget()
-        if self._client is not None:
-            self._client.close()
-            self._client = None
+        self._modbus.close()
 
     def checked(self, targets_pa: ArrayLike) -> np.ndarray:
         """Return the set points rounded to the device's steps, shape (channels,) [Pa].
@@ -320,6 +238,8 @@ class Device(ABC):
     async def exchange(self, targets_pa: ArrayLike | None = None) -> Exchange:
         """Run one cycle: write set points and heartbeat, read measurements.
 
+        While a vent is pending, only read.
+
         Args:
             targets_pa: Set points, shape (channels,) [Pa] gauge; None: leave those of the device.
 
@@ -336,11 +256,11 @@ class Device(ABC):
         try:
             exchange = await self._cycle(None if targets_pa is None else self.checked(targets_pa))
         except RefusedError as error:
-            if self._hold is None or error.code != _BUSY:
+            if self._hold is None or error.code != BUSY:
                 raise
             self._hold, self.enabled = None, False
-            raise await self._held() from error
-        self._last_good_s = self._clock()
+            raise self._held(await self._holder()) from error
+        self._modbus.heard()
         return exchange
 
     async def enable(self) -> None:
@@ -348,7 +268,7 @@ class Device(ABC):
 
         Raises:
             RefusedError: If a fault is latched, or the map may not be used for writing.
-            LinkError: If the device does not answer.
+            LinkError: If the device does not answer, or a vent is pending.
         """
         self._check_may_write()
         await self.hold()
@@ -357,27 +277,42 @@ class Device(ABC):
             raise RefusedError(
                 f'latched {", ".join(faults)}: find the cause, then clear the faults'
             )
+        if self.vent_pending:
+            raise self._modbus.failed('the device is not vented: vent it first')
+        self._may_run = True
         for step in self.map.enable_sequence:
             await self._write_step(step)
         self.enabled = True
 
-    async def vent(self) -> None:
-        """Vent every chamber and check that the device reports it; connect first if necessary.
+    async def vent(self) -> Exchange:
+        """Vent every chamber; connect first if necessary. Return the read that confirms it.
+
+        After an error the vent is pending: repeat it.
 
         Raises:
-            LinkError: If the device does not answer, or still runs; then its own watchdog vents it.
-            RefusedError: If the map may not be used for writing: nothing is vented.
+            LinkError: If the device does not answer, or is not vented.
+            RefusedError: If the device refuses it, or the map may not be used for writing: nothing
+                is vented.
         """
-        self.enabled = False
         self._check_may_write()
+        self.enabled, self._may_run = False, True
         if not self.connected:
             await self._open()  # a device can be vented without holding it
-        for step in self.map.safe_sequence:
-            await self._write_step(step)
-        if (await self.exchange()).running:
-            raise self._failed(
-                'the device says that it still drives its outputs after it was told to vent'
+        refused: RefusedError | None = None
+        try:
+            for step in self.map.safe_sequence:
+                await self._write_step(step)
+        except RefusedError as error:
+            refused = error
+            if error.code == BUSY:
+                self._hold = None  # the device does not expect the codes of this host
+        exchange = await self.exchange()
+        if not exchange.vented:
+            raise refused or self._modbus.failed(
+                'the device reports that it is not vented after it was commanded to vent'
             )
+        self._may_run = False
+        return exchange
 
     async def clear_faults(self) -> None:
         """Clear the driver's latched faults, and the device's if its map may be used for writing.
@@ -395,7 +330,10 @@ class Device(ABC):
 
     @abstractmethod
     async def _cycle(self, targets_pa: np.ndarray | None) -> Exchange:
-        """Run one cycle with set points of `_rounded`."""
+        """Run one cycle with set points of `_rounded`.
+
+        Set `_may_run` if the device is not vented and this host has started it.
+        """
 
     def _check_may_write(self) -> None:
         if self.read_only:
@@ -428,50 +366,4 @@ class Device(ABC):
         spans = self.map.encode(values, self._written)
         self._written.update(values)
         for address, words in spans:
-            await self._write(address, words)
-
-    def _wire(self, address: int) -> int:
-        return address - self.map.conventions.address_base
-
-    async def _read(self, address: int, count: int) -> list[int]:
-        holding = self.map.conventions.read_fc == 3
-        method = 'read_holding_registers' if holding else 'read_input_registers'
-        return await self._request(method, address=self._wire(address), count=count)
-
-    async def _write(self, address: int, values: list[int]) -> None:
-        if self.map.conventions.write_fc == 6:
-            await self._request('write_register', address=self._wire(address), value=values[0])
-        else:
-            await self._request('write_registers', address=self._wire(address), values=values)
-
-    async def _request(self, method: str, **arguments: int | list[int]) -> list[int]:
-        if not self.connected:
-            raise self._failed('not connected')
-        try:
-            answer = await getattr(self._client, method)(
-                device_id=self.map.link.unit_id, **arguments
-            )
-        except ModbusException as error:
-            raise self._failed(' '.join(str(error).split())) from error
-        if answer.isError():
-            code = answer.exception_code
-            raise RefusedError(
-                f'{self.map.link}: {method} {arguments}: the device answers exception {code} '
-                f'({_EXCEPTIONS.get(code, "unknown")}); nothing was changed',
-                code,
-            )
-        return answer.registers
-
-    def _failed(self, what: str) -> LinkError:
-        now_s = time.monotonic()
-        # a device that was never reached has left no frames
-        if self._last_good_s is not None and now_s - self._dumped_s > _DUMP_PERIOD_S:
-            self._dumped_s = now_s
-            _log.warning('%s: %s', self.map.link, what)
-            _log.debug('last frames of %s: %s', self.map.link, ' | '.join(self.frames))
-        age = 'none yet' if self.age_s is None else f'{1e3 * self.age_s:.0f} ms ago'
-        return LinkError(f'{self.map.link}: {what} (last good answer {age})')
-
-    def _record(self, sending: bool, data: bytes) -> bytes:
-        self.frames.append(f'{time.monotonic():.3f} {"to" if sending else "from"} {data.hex(" ")}')
-        return data
+            await self._modbus.write(address, words)

@@ -1,10 +1,11 @@
 """Exchanges set points and measurements with one device at a fixed rate, in its own thread.
 
-What one cycle does is `pneumatic_driver.cycle`'s; here are its thread and its pace. The device is
-vented when the driver closes.
+What one cycle does is `pneumatic_driver.cycle`'s, its pace `pneumatic_driver.async_driver`'s. The
+device is vented when the driver closes.
 """
 
 import asyncio
+import logging
 import threading
 import time
 from collections.abc import Callable, Coroutine
@@ -13,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pneumatic_driver.cycle import Cycle
-from pneumatic_driver.device import Device, Exchange
-from pneumatic_driver.errors import LinkError
+from pneumatic_driver.async_driver import AsyncDriver
+from pneumatic_driver.device import Device
+from pneumatic_driver.errors import LinkError, PneumaticDriverError
+from pneumatic_driver.exchange import Exchange
 
-RECONNECT_PERIOD_S = 0.2
+_log = logging.getLogger(__name__)
 _CALL_TIMEOUT_S = 6.0  # a few requests with the link's time-out each, and a device that starts
 
 
@@ -43,14 +45,11 @@ class Driver:
         clock: Callable[[], float] = time.monotonic,
     ):
         self._device = device
-        self._period_s = None if rate_hz is None else 1.0 / rate_hz
-        self._cycle = Cycle(device, command_timeout_s, on_exchange, on_disarm, clock)
-        self.overruns = 0  # number of cycles that started late by more than a period
-        self._exchanges = False  # from `connect` to `disconnect`
         self._loop = asyncio.new_event_loop()
-        self._lock = asyncio.Lock()  # between the cycle and the calls below
-        self._cycling: asyncio.Task | None = None
-        self._ending: asyncio.Task | None = None  # kept, or it may be collected before it has run
+        self._driver = AsyncDriver(
+            device, rate_hz, command_timeout_s, on_exchange, on_disarm, clock
+        )
+        self._cycle = self._driver.cycle
         self._thread = threading.Thread(
             target=self._loop.run_forever, name='pneumatic_driver', daemon=True
         )
@@ -72,9 +71,19 @@ class Driver:
         return self._cycle.armed
 
     @property
+    def vent_pending(self) -> bool:
+        """Whether the device is to be vented, and no read has confirmed yet that it is."""
+        return self._cycle.vent_pending
+
+    @property
     def stale(self) -> bool:
-        """Whether the driver is armed but has vented for want of a command."""
+        """Whether the driver is armed but vents for want of a command."""
         return self._cycle.armed and not self._device.enabled
+
+    @property
+    def overruns(self) -> int:
+        """Number of cycles that started late by more than a period."""
+        return self._driver.overruns
 
     @property
     def commanded(self) -> bool:
@@ -103,7 +112,7 @@ class Driver:
             LinkError: If the device does not answer or is another.
             HeldError: If another host holds it; that host is not disturbed.
         """
-        self._call(self._connect())
+        self._call(self._driver.connect())
 
     def arm(self) -> None:
         """Enable the device, from ambient pressure.
@@ -111,36 +120,39 @@ class Driver:
         A latched fault of the watchdog (the host was silent) is cleared; others are not.
 
         Raises:
-            LinkError: If the device does not answer.
-            RefusedError: If another fault is latched, or the map may not be used for writing.
+            LinkError: If the device does not answer, or a vent cannot be confirmed before.
+            RefusedError: If another fault is latched, the map may not be used for writing, or the
+                driver is vented meanwhile.
         """
-        self._call(self._arm())
+        self._call(self._driver.arm())
 
     def exchange_now(self) -> None:
         """Run one cycle and wait for its end, for a driver without a rate.
 
-        Before `connect` and after `disconnect` nothing is exchanged.
+        Before `connect` and after `disconnect` nothing is exchanged, unless a vent is pending.
 
         Raises:
             LinkError: If the cycle does not end in time; a device that does not answer is no error
                 here, see `link_error`.
         """
-        self._call(self._exchange_now())
+        self._call(self._driver.exchange_now())
 
     def vent(self) -> None:
-        """Disarm and vent every chamber.
+        """Disarm and vent every chamber; return when the device has confirmed it.
+
+        After a LinkError the driver goes on venting in every cycle, see `vent_pending`.
 
         Raises:
-            LinkError: If the device does not answer; then its own watchdog vents it.
+            LinkError: If the device does not confirm it in time; its own watchdog vents it, too.
             RefusedError: If the map may not be used for writing: nothing is vented.
         """
-        self._cycle.armed = False
-        self._call(self._vent())
+        self._cycle.ask_vent()
+        self._call(self._driver.vent())
 
     def clear_faults(self) -> None:
         """Disarm, vent, and clear its latched faults."""
-        self._cycle.armed = False
-        self._call(self._clear_faults())
+        self._cycle.ask_vent()
+        self._call(self._driver.clear_faults())
 
     def command(self, targets_pa: ArrayLike) -> np.ndarray:
         """Set the set points of the next cycle.
@@ -157,15 +169,25 @@ class Driver:
         return self._cycle.command(targets_pa)
 
     def disconnect(self) -> None:
-        """Vent and close the connection."""
-        self._cycle.armed = False
-        self._call(self._disconnect())
+        """Vent and close the connection.
+
+        Raises:
+            LinkError: If the device does not confirm that it is vented. The driver goes on venting,
+                and closes the connection afterwards.
+        """
+        if self.armed:
+            self._cycle.ask_vent()
+        self._call(self._driver.disconnect())
 
     def close(self) -> None:
         """Vent, disconnect and end the thread; may be called again."""
         if not self._thread.is_alive():
             return
-        self.disconnect()
+        try:
+            self.disconnect()
+        except PneumaticDriverError as error:
+            _log.error('venting failed; the device must vent itself: %s', error)
+        asyncio.run_coroutine_threadsafe(self._driver.end(), self._loop).result(_CALL_TIMEOUT_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_CALL_TIMEOUT_S)
         self._loop.close()
@@ -179,66 +201,3 @@ class Driver:
             raise LinkError(
                 f'the device did not answer within {_CALL_TIMEOUT_S:g} s; its own watchdog vents it'
             ) from error
-
-    async def _connect(self) -> None:
-        async with self._lock:
-            await self._cycle.connect()
-        self._exchanges = True
-        if self._period_s is not None and self._cycling is None:
-            self._cycling = self._loop.create_task(self._run(self._period_s))
-            self._cycling.add_done_callback(self._ended)
-
-    async def _arm(self) -> None:
-        async with self._lock:
-            await self._cycle.arm()
-
-    async def _vent(self) -> None:
-        async with self._lock:
-            try:
-                await self._device.vent()
-            finally:
-                if not self._exchanges:  # the connection was opened for this only
-                    self._device.close()
-
-    async def _clear_faults(self) -> None:
-        async with self._lock:
-            await self._cycle.clear_faults()
-
-    async def _disconnect(self) -> None:
-        async with self._lock:
-            self._exchanges = False
-            if self._cycling is not None:
-                self._cycling.cancel()
-                self._cycling = None
-            await self._cycle.close()
-
-    async def _exchange_now(self) -> None:
-        async with self._lock:
-            if not self._exchanges:
-                return
-            try:
-                await self._cycle.run()
-            except Exception as error:
-                self._exchanges = False
-                await self._cycle.fail(error)
-
-    async def _run(self, period_s: float) -> None:
-        due_s = self._loop.time()
-        while True:
-            async with self._lock:
-                connected = await self._cycle.run()
-            due_s += period_s if connected else RECONNECT_PERIOD_S
-            late_s = self._loop.time() - due_s
-            if late_s > period_s:
-                self.overruns += 1
-                due_s = self._loop.time()
-            await asyncio.sleep(max(0.0, due_s - self._loop.time()))
-
-    def _ended(self, cycling: asyncio.Task) -> None:
-        if not cycling.cancelled() and (error := cycling.exception()) is not None:
-            self._cycle.armed = False
-            self._ending = self._loop.create_task(self._fail(error))
-
-    async def _fail(self, error: BaseException) -> None:
-        async with self._lock:
-            await self._cycle.fail(error)

@@ -2,19 +2,22 @@
 
 The device has neither faults nor a run mode of its own, and cannot be held. Every cycle therefore
 reads first. If the set points differ from those written, only venting writes follow: if all of them
-are 0, the device was restarted or its watchdog has tripped; otherwise another client writes too,
-which is latched as a fault. Triggers and targets are written only when they must change, so that
-another client's values and a restart are detected and not overwritten.
+are 0 but for the last write, the device was restarted before it, or its watchdog has tripped;
+otherwise another client writes too, which is latched as a fault. Triggers and targets are written
+only when they must change, so that another client's values and a restart are detected and not
+overwritten.
 """
 
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from pneumatic_driver.device import Device, Exchange
+from pneumatic_driver.device import Device
 from pneumatic_driver.errors import RegisterMapError
+from pneumatic_driver.exchange import Exchange
 from pneumatic_driver.link_client import Client, Trace, client_for
 from pneumatic_driver.register import SI_PER_UNIT
 from pneumatic_driver.register_map import Link, RegisterMap, State
@@ -22,6 +25,7 @@ from pneumatic_driver.register_map import Link, RegisterMap, State
 _TARGETS = 'positive_target', 'negative_target'
 _TRIGGERS = 'positive_trigger', 'negative_trigger'
 _LONGEST_STEP_S = 0.1  # longest step of the slew limit [s], so that a pause cannot cause a jump
+_LATE_S = 2.0  # a write may take effect so late, on a gateway that holds it back
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,8 @@ class Pcu2v(Device):
                     f'[{range_pa[0]:g}, {range_pa[1]:g}] Pa: correct one of them'
                 )
         self._slew_pa_s = 1e3 * register_map.limits.slew_kpa_s
+        # times [s] and values of writes that switched a trigger on
+        self._switched_on: deque[tuple[float, dict[str, float]]] = deque(maxlen=8)
         self._forget()
 
     def _forget(self) -> None:
@@ -77,6 +83,7 @@ class Pcu2v(Device):
         self._applied_s: float | None = None
         # set points that the device may hold, in SI units: several after a write without answer
         self._expected: tuple[dict[str, float], ...] = ()
+        self._last_written: dict[str, float] = {}
 
     def close(self) -> None:
         """Close the connection; from now on the device's set points are unknown."""
@@ -89,10 +96,10 @@ class Pcu2v(Device):
         self._forget()
         self._expected = (self._four_values(),)
 
-    async def vent(self) -> None:
+    async def vent(self) -> Exchange:
         """Switch both triggers off, then set both targets to 0; see `Device.vent`."""
         self._forget()
-        await super().vent()
+        return await super().vent()
 
     def _rounded(self, targets_pa: np.ndarray) -> np.ndarray:
         register = self.map.registers[_TARGETS[0] if targets_pa[0] >= 0 else _TARGETS[1]]
@@ -100,7 +107,7 @@ class Pcu2v(Device):
 
     async def _cycle(self, targets_pa: np.ndarray | None) -> Pcu2vExchange:
         poll, heartbeat, started_s = self.map.polls[0], self.map.heartbeat, self._clock()
-        state = self.map.decode(poll.start, await self._read(poll.start, poll.count))
+        state = self.map.decode(poll.start, await self._modbus.read(poll.start, poll.count))
         at_s = self._clock()
         asked_pa = (
             state['positive_target'] * state['positive_trigger']
@@ -115,9 +122,13 @@ class Pcu2v(Device):
             any(abs(state[n] - v) > 1e-3 for n, v in expected.items())
             for expected in self._expected
         )
-        restarted = foreign and not any(
-            state[n] for n in (*_TARGETS, *_TRIGGERS, *([heartbeat.echo] if heartbeat else []))
-        )
+        all_names = (*_TARGETS, *_TRIGGERS, *([heartbeat.echo] if heartbeat else []))
+        restarted = foreign and _left_by(self._last_written, state, all_names)
+        if on and any(
+            at_s - sent_s <= _LATE_S and _left_by(written, state, (*_TARGETS, *_TRIGGERS))
+            for sent_s, written in self._switched_on
+        ):
+            self._may_run = True
         new += ['both_triggers_on'] if len(on) == 2 else []
         new += ['foreign_master'] if foreign and not restarted else []
         found = self._latch(new)
@@ -129,7 +140,10 @@ class Pcu2v(Device):
                 'its panel changed them: stop that, then clear the faults'
             )
         elif restarted:
-            halted = 'its set points are gone: it was restarted, or its own watchdog has tripped'
+            halted = (
+                'its set points are gone: it was restarted, its own watchdog has tripped, or '
+                'another client has switched it off'
+            )
         applied_pa = None
         if targets_pa is not None and not halted:
             applied_pa = await self._follow(targets_pa, state, at_s)
@@ -139,6 +153,7 @@ class Pcu2v(Device):
             pressures_pa=pressures_pa,
             targets_pa=applied_pa,
             running=not foreign if self.enabled else bool(on),
+            vented=not on,
             faults=found,
             halted=halted,
             positive_target_pa=state['positive_target'],
@@ -167,6 +182,9 @@ class Pcu2v(Device):
             {self.map.heartbeat.echo: float(self._heartbeat)} if self.map.heartbeat else {}
         )
         self._expected += (expected,)
+        self._last_written = {name: expected.get(name, 0.0) for name in values}
+        if any(self._last_written.get(name) for name in _TRIGGERS):
+            self._switched_on.append((now_s, self._last_written))
         await self._write_values(values)
         self._expected = (expected,)
         return applied_pa
@@ -179,3 +197,8 @@ class Pcu2v(Device):
             'positive_trigger': float(self._applied_pa > 0),
             'negative_trigger': float(self._applied_pa < 0),
         }
+
+
+def _left_by(written: Mapping[str, float], state: State, names: Sequence[str]) -> bool:
+    """Whether a device that held only zeros may hold this state after such a write, or half."""
+    return all(min(abs(state[n]), abs(state[n] - written.get(n, 0.0))) <= 1e-3 for n in names)

@@ -376,10 +376,13 @@ class RegisterMap(Strict):
     def with_link(self, host: str = '', port: int = 0, serial_device: str = '') -> 'RegisterMap':
         """Return the map on another link: a TCP host and port, or a serial device.
 
-        Empty arguments keep the file's values.
+        Empty arguments keep the file's values. A map that is for TCP gets the valve board's serial
+        settings.
         """
         link: Link
-        if serial_device:
+        if serial_device and self.link.kind == 'rtu':
+            link = self.link.model_copy(update={'device': serial_device})
+        elif serial_device:
             link = RtuLink(
                 kind='rtu',
                 device=serial_device,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-OUT_OF_RANGE_READINGS = 2  # one may be a spike
+OUT_OF_RANGE_READINGS, AMONG_READINGS = 2, 6  # of a channel; one may be a spike
 STUCK_S = 0.5
 STUCK_AWAY_PA = 10e3
 STUCK_MOVE_PA = 300.0
@@ -24,13 +24,13 @@ class SensorCheck:
 
     def __init__(self, channels: int, valid_pa: Sequence[float] | None):
         self._valid_pa = valid_pa
-        self._beyond = np.zeros(channels, int)
+        self._beyond = np.zeros((AMONG_READINGS, channels), bool)  # the last readings, newest first
         self._anchors_pa = np.full(channels, np.nan)
         self._still_since_s = np.zeros(channels)
 
     def forget(self) -> None:
         """Restart the check, after a gap in the readings or when faults are cleared."""
-        self._beyond[:] = 0
+        self._beyond[:] = False
         self._anchors_pa[:] = np.nan
 
     def faults(
@@ -47,12 +47,11 @@ class SensorCheck:
         found = []
         if self._valid_pa is not None:
             low_pa, high_pa = self._valid_pa
-            self._beyond = np.where(
-                (low_pa <= pressures_pa) & (pressures_pa <= high_pa), 0, self._beyond + 1
-            )
+            inside = (low_pa <= pressures_pa) & (pressures_pa <= high_pa)
+            self._beyond = np.vstack([~inside, self._beyond[:-1]])
             found += [
                 f'pressure_{k}_out_of_range'
-                for k in np.flatnonzero(self._beyond >= OUT_OF_RANGE_READINGS)
+                for k in np.flatnonzero(self._beyond.sum(0) >= OUT_OF_RANGE_READINGS)
             ]
         if asked_pa is None:
             self._anchors_pa[:] = np.nan

@@ -9,25 +9,47 @@ The board's identity holds the number of its channels. firmware/board_logic.c is
 from typing import Any
 
 from pneumatic_driver.errors import RegisterMapError
+from pneumatic_driver.register import SI_PER_UNIT
 from pneumatic_driver.register_map import RegisterMap, load_map
 from soft_arm_description.robot import Robot
 
 SHIPPED = 'valve_board'
 LEAST_CHANNELS, MOST_CHANNELS = 6, 14
 IDENTITY = 0x5B00  # plus the number of channels
+# beyond the robot's pressure limits: a regulator overshoots, and a sensor has noise
+_LEAST_MARGIN_PA, _MARGIN = 10e3, 0.1  # the second of the range
 _PER_CHANNEL = ('over_pressure', 'sensor')  # faults; those of the board itself follow
 
 
 def map_for(name_or_path: str, robot: Robot) -> RegisterMap:
-    """Load a register map; `valve_board` has as many channels as the robot needs.
+    """Load a register map for a robot.
+
+    `valve_board` has as many channels as the robot needs. Readings are valid up to a margin beyond
+    the robot's pressure limits.
 
     Raises:
         RegisterMapError: If the map cannot be loaded, or no valve board has so many channels.
     """
     loaded = load_map(name_or_path)
-    if name_or_path != SHIPPED:
-        return loaded
-    return with_channels(loaded, max(LEAST_CHANNELS, robot.least_channels))
+    if name_or_path == SHIPPED:
+        loaded = with_channels(loaded, max(LEAST_CHANNELS, robot.least_channels))
+    return _plausible(loaded, robot)
+
+
+def _plausible(register_map: RegisterMap, robot: Robot) -> RegisterMap:
+    pressure, limits_pa = register_map.registers.get('pressure'), robot.pressure_limits_pa
+    if pressure is None or not limits_pa.size:
+        return register_map
+    low_pa, high_pa = float(limits_pa.min()), float(limits_pa.max())
+    margin_pa = max(_LEAST_MARGIN_PA, _MARGIN * (high_pa - low_pa))
+    unit_pa = SI_PER_UNIT[pressure.unit]
+    low, high = (low_pa - margin_pa) / unit_pa, (high_pa + margin_pa) / unit_pa
+    if pressure.valid is not None:
+        low, high = max(low, pressure.valid[0]), min(high, pressure.valid[1])
+    valid = pressure.model_copy(update={'valid': (low, high)})
+    return register_map.model_copy(
+        update={'registers': register_map.registers | {'pressure': valid}}
+    )
 
 
 def with_channels(six: RegisterMap, channels: int) -> RegisterMap:

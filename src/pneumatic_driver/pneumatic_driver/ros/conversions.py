@@ -6,11 +6,13 @@ import numpy as np
 from rclpy.time import Time
 
 from pneumatic_driver.board import BoardExchange
-from pneumatic_driver.device import Exchange
 from pneumatic_driver.driver import Driver
+from pneumatic_driver.exchange import Exchange
 from pneumatic_driver.pcu2v import Pcu2vExchange
 from soft_arm_msgs.msg import ChamberPressures, GripperState
 from soft_arm_node_kit import diagnostics
+
+NOT_CONFIRMED = 'venting, not confirmed'
 
 
 def pressures_message(
@@ -48,15 +50,19 @@ def driver_status(driver: Driver, phase: str, reason: str, now_s: float) -> tupl
     latest = driver.latest
     problem = reason or driver.link_error
     level, message = diagnostics.OK, phase
-    if problem or (latest and latest.faults):
+    if driver.vent_pending:
+        level, message = diagnostics.ERROR, NOT_CONFIRMED + (f': {problem}' if problem else '')
+    elif problem or (latest and latest.faults):
         level, message = diagnostics.ERROR, problem or phase
     elif driver.stale and driver.commanded:
         level, message = diagnostics.WARN, 'vented: no commands'
     elif driver.stale:
         message = f'{phase}, vented until the first command'
+    elif latest and not latest.vented and not driver.armed:
+        level, message = diagnostics.WARN, f'{phase}, another client drives the device'
     values = {
         'state': phase,
-        'ready': phase == 'active',
+        'ready': phase == 'active' and driver.armed,
         'late_cycles': driver.overruns,
         'stale_commands': driver.stale_commands,
     }

@@ -49,27 +49,36 @@ class DriverLifecycleNode(LifecycleNode):
         return self._transition(self._driver.arm, 'active')
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Vent. A device that does not answer is vented by its own watchdog.
-
-        The node is inactive in any case.
-        """
+        """Vent. Until the device has confirmed it the node stays active, without moving the arm."""
         self._autostart = False  # who takes the arm out of service decides when it comes back
-        self._transition(self._driver.vent, 'inactive')
-        self._phase = 'inactive'
-        return _SUCCESS
+        if self._phase == 'inactive':
+            return _SUCCESS  # the driver has disarmed itself before, see `follow_driver`
+        return self._transition(self._driver.vent, 'inactive')
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Vent and close the connection."""
+        """Vent and close the connection; an error if the device does not confirm it."""
         self._autostart = False
-        return self._transition(self._driver.disconnect, 'unconfigured')
+        if self._transition(self._driver.disconnect, 'unconfigured') == _SUCCESS:
+            return _SUCCESS
+        return TransitionCallbackReturn.ERROR
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Vent and close the connection; the service `vent` still works."""
-        return self._transition(self._driver.disconnect, 'finalized')
+        result = self._transition(self._driver.disconnect, 'finalized')
+        self._phase = 'finalized'
+        return result
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Vent and close the connection."""
-        return self._transition(self._driver.disconnect, 'unconfigured')
+        """Vent and close the connection; the driver goes on venting until that is confirmed."""
+        self._transition(self._driver.disconnect, 'unconfigured')
+        self._phase = 'unconfigured'
+        return _SUCCESS
+
+    def follow_driver(self) -> None:
+        """Become inactive, because the driver has disarmed itself or was vented."""
+        if self._phase == 'active':
+            self._phase = 'inactive'
+            self.trigger_deactivate()
 
     def _transition(self, action, phase: str) -> TransitionCallbackReturn:
         try:
@@ -96,6 +105,8 @@ class DriverLifecycleNode(LifecycleNode):
         return _SUCCESS
 
     def _start_by_itself(self) -> None:
+        if not self._driver.armed and not self._driver.vent_pending:
+            self.follow_driver()  # after a vent that was confirmed late
         if self._autostart and self._phase == 'unconfigured':
             self.trigger_configure()
         if self._autostart and self._phase == 'inactive':

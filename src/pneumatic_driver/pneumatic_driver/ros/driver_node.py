@@ -30,10 +30,11 @@ from std_srvs.srv import Trigger
 from pneumatic_driver.board import Board
 from pneumatic_driver.channels import ChannelMap
 from pneumatic_driver.command_arbiter import CommandArbiter
-from pneumatic_driver.device import Device, Exchange
+from pneumatic_driver.device import Device
 from pneumatic_driver.driver import Driver
 from pneumatic_driver.errors import CommandError, LinkError, PneumaticDriverError
-from pneumatic_driver.ros.conversions import driver_status, pressures_message
+from pneumatic_driver.exchange import Exchange
+from pneumatic_driver.ros.conversions import NOT_CONFIRMED, driver_status, pressures_message
 from pneumatic_driver.ros.driver_lifecycle import DriverLifecycleNode
 from pneumatic_driver.ros.driver_parameters import DriverParameters
 from pneumatic_driver.valve_board_map import map_for
@@ -145,10 +146,10 @@ class PneumaticDriverNode(DriverLifecycleNode):
         try:
             action()
             response.success, response.message = True, f'{done}; activate the node to move again'
+            self.follow_driver()
         except PneumaticDriverError as error:
-            response.success, response.message = False, str(error)
-        if self._phase == 'active':
-            self.trigger_deactivate()
+            pending = f'{NOT_CONFIRMED}: ' if self._driver.vent_pending else ''
+            response.success, response.message = False, f'{pending}{error}'
         return response
 
     def _notice(self, reason: str) -> None:
@@ -183,10 +184,9 @@ class PneumaticDriverNode(DriverLifecycleNode):
             self._disarmed(self._notices.pop(0))
 
     def _disarmed(self, reason: str) -> None:
-        self.get_logger().error(f'vented, inactive: {reason}')
+        self.get_logger().error(f'inactive, the driver vents: {reason}')
         recover = self._autostart and self._auto_recover
-        if self._phase == 'active':
-            self.trigger_deactivate()
+        self.follow_driver()
         self._autostart, self._reason = recover, reason
 
     def _status(self) -> tuple[bytes, str, dict]:

@@ -125,11 +125,11 @@ def test_exceptions_of_the_board_are_named(rig):
         ]
         for address, values, text in refused:
             with pytest.raises(RefusedError, match=text):
-                await board._write(address, values)
+                await board._modbus.write(address, values)
         await board.hold()
         for address, values, _ in refused:
             with pytest.raises(RefusedError, match=r'exception 6 \(device busy\)'):
-                await board._write(address, values)
+                await board._modbus.write(address, values)
         board.close()
 
     asyncio.run(scenario())
@@ -163,7 +163,7 @@ def test_a_hold_that_another_host_took_over_is_noticed_without_disturbing_him(ri
         while other.claim():  # this host is silent, as if it had been suspended
             await asyncio.sleep(0.01)
         assert rig.write(110, [0xA55A]) == 6
-        board._last_good_s -= 1.0  # however fast this machine was
+        board._modbus._good_s -= 1.0  # however fast this machine was
         with pytest.raises(HeldError, match="held by 'bench 17'"):
             await board.hold()
         assert other.command([0] * 6) == 0  # still the other's
@@ -180,14 +180,13 @@ def test_latched_fault_needs_the_key(rig):
         board = await enabled(rig)
         await board.exchange(TARGETS)
         rig.plant.forced_pa = over_pa
-        while not (exchange := await board.exchange(TARGETS)).faults:
+        while 'over_pressure_2' not in (exchange := await board.exchange(TARGETS)).faults:
             await asyncio.sleep(0.005)
-        assert exchange.faults == ('over_pressure_2',)
         assert not exchange.running
         np.testing.assert_allclose(exchange.drives_pa, 0.0)
         rig.plant.forced_pa = None
         with pytest.raises(
-            RefusedError, match='latched over_pressure_2: find the cause, then clear'
+            RefusedError, match=r'latched over_pressure_2\b.*: find the cause, then clear'
         ):
             await board.enable()
         await board.vent()

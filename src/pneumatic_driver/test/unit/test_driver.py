@@ -143,11 +143,12 @@ def test_fault_of_the_board_disarms_and_arming_needs_the_key(board_rig, make_dri
     driver = moving(recorder, board_rig)
     board_rig.plant.forced_pa = np.array([0, 0, 0, 0, 0, 109e3])
     keep_commanding(driver, board_rig, lambda: recorder.reasons)
-    assert recorder.reasons == ['the board vented itself: over_pressure_5']
+    assert 'over_pressure_5' in recorder.reasons[0]
     assert board_rig.plant.vented
     board_rig.plant.forced_pa = None
     with pytest.raises(RefusedError, match='latched over_pressure_5'):
         driver.arm()
+    wait_for(lambda: driver.latest.pressures_pa[5] == 0.0)
     driver.clear_faults()
     driver.arm()
 
@@ -253,7 +254,6 @@ FOREIGN = {
     'target': [(3, [1100])],
     'off': [(1, [0])],
     'vacuum': [(1, [0, 1, 0, 0x10000 - 800])],
-    'all off': [(1, [0] * 4)],
     'heartbeat and target': [(5, [4]), (3, [1100])],
 }
 
@@ -350,7 +350,7 @@ def test_late_answer_on_a_serial_line_is_told_by_its_heartbeat(tcp_board):
         board = device_of(tcp_board)
         await board.connect()
         await board.enable()
-        request = board._client.readwrite_registers
+        request = board._modbus._client.readwrite_registers
         late = await request(
             read_address=0,
             read_count=19,
@@ -363,7 +363,7 @@ def test_late_answer_on_a_serial_line_is_told_by_its_heartbeat(tcp_board):
             await request(**arguments)
             return late
 
-        board._client.readwrite_registers = one_behind
+        board._modbus._client.readwrite_registers = one_behind
         with pytest.raises(LinkError, match='answer is to an earlier request'):
             await board.exchange([0.0] * 6)
         board.close()

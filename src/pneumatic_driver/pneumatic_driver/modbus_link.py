@@ -1,0 +1,172 @@
+"""Modbus requests to one device: each answer is checked against its request, none is repeated."""
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from pymodbus.exceptions import ModbusException
+
+from pneumatic_driver.errors import LinkError, NoConnectionError, RefusedError
+from pneumatic_driver.link_client import Client, Trace
+from pneumatic_driver.register_map import Conventions, Link
+
+_log = logging.getLogger(__name__)
+_KEPT_FRAMES = 20
+_DUMP_PERIOD_S = 5.0
+BUSY = 6  # Modbus exception code
+_EXCEPTIONS = {
+    1: 'illegal function',
+    2: 'illegal address',
+    3: 'illegal value',
+    4: 'device failure',
+    5: 'acknowledge',
+    6: 'device busy',
+    8: 'memory parity error',
+    10: 'gateway path unavailable',
+    11: 'gateway no response',
+}
+
+
+class ModbusLink:
+    """A link and its connection. Its coroutines must not run at the same time.
+
+    Args:
+        link: Where the device is.
+        conventions: Addressing and function codes of its map.
+        clock: Returns the time [s] on which answers grow old.
+        new_client: Returns the client of a link.
+    """
+
+    def __init__(
+        self,
+        link: Link,
+        conventions: Conventions,
+        clock: Callable[[], float],
+        new_client: Callable[[Link, Trace], Client],
+    ):
+        self._link, self._conventions = link, conventions
+        self._clock, self._new_client = clock, new_client
+        self._client: Client | None = None
+        self._good_s: float | None = None
+        self._dumped_s = -_DUMP_PERIOD_S
+        self.frames: deque[str] = deque(maxlen=_KEPT_FRAMES)
+
+    @property
+    def connected(self) -> bool:
+        """Whether the connection is open; whether the device answers is in `age_s`."""
+        return self._client is not None and self._client.connected
+
+    @property
+    def age_s(self) -> float | None:
+        """Age of the last good answer [s]; None before the first on this connection."""
+        return None if self._good_s is None else self._clock() - self._good_s
+
+    def heard(self) -> None:
+        """Note that a good answer has come."""
+        self._good_s = self._clock()
+
+    async def open(self) -> None:
+        """Open a new connection.
+
+        Raises:
+            NoConnectionError: If none can be opened.
+        """
+        self.close()
+        self._client = self._new_client(self._link, self._record)
+        if not await self._client.connect():
+            self.close()
+            raise NoConnectionError(
+                f'{self._link}: no connection within {self._link.timeout_s:g} s: is the device '
+                'powered, and is the address right?'
+            )
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._good_s = None
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    async def read(self, address: int, count: int) -> list[int]:
+        """Read words at an address of the map.
+
+        Raises:
+            LinkError: If no answer comes, or one that does not belong to this request.
+            RefusedError: If the device answers with a Modbus exception.
+        """
+        fc = self._conventions.read_fc
+        method = 'read_holding_registers' if fc == 3 else 'read_input_registers'
+        return self._words(
+            await self._request(fc, method, address=self._wire(address), count=count), count
+        )
+
+    async def write(self, address: int, words: list[int]) -> None:
+        """Write words at an address of the map; see `read` for errors."""
+        fc, wire = self._conventions.write_fc, self._wire(address)
+        if fc == 6:
+            answer = await self._request(fc, 'write_register', address=wire, value=words[0])
+        else:
+            answer = await self._request(fc, 'write_registers', address=wire, values=words)
+        if answer.address != wire or (fc == 16 and answer.count != len(words)):
+            raise self.failed('the answer is to another write')
+
+    async def write_and_read(
+        self, write_address: int, words: list[int], address: int, count: int
+    ) -> list[int]:
+        """Write words and read others in one request; see `read` for errors."""
+        answer = await self._request(
+            23,
+            'readwrite_registers',
+            read_address=self._wire(address),
+            read_count=count,
+            write_address=self._wire(write_address),
+            values=words,
+        )
+        return self._words(answer, count)
+
+    def failed(self, what: str) -> LinkError:
+        """Return the error of this link; log it, and the last frames, once in a while."""
+        now_s = time.monotonic()
+        # a device that was never reached has left no frames
+        if self._good_s is not None and now_s - self._dumped_s > _DUMP_PERIOD_S:
+            self._dumped_s = now_s
+            _log.warning('%s: %s', self._link, what)
+            _log.debug('last frames of %s: %s', self._link, ' | '.join(self.frames))
+        age = 'none yet' if self.age_s is None else f'{1e3 * self.age_s:.0f} ms ago'
+        return LinkError(f'{self._link}: {what} (last good answer {age})')
+
+    def _words(self, answer: Any, count: int) -> list[int]:
+        if len(answer.registers) != count:
+            raise self.failed(
+                f'the answer has {len(answer.registers)} registers, {count} were asked for'
+            )
+        words: list[int] = answer.registers
+        return words
+
+    def _wire(self, address: int) -> int:
+        return address - self._conventions.address_base
+
+    async def _request(self, fc: int, method: str, **arguments: int | list[int]) -> Any:
+        if not self.connected:
+            raise self.failed('not connected')
+        try:
+            answer = await getattr(self._client, method)(device_id=self._link.unit_id, **arguments)
+        except ModbusException as error:
+            raise self.failed(' '.join(str(error).split())) from error
+        if answer is None or answer.function_code & 0x7F != fc:
+            got = 'not readable' if answer is None else f'to function {answer.function_code & 0x7F}'
+            raise self.failed(f'the answer to function {fc} is {got}')
+        if answer.isError():
+            code = answer.exception_code
+            raise RefusedError(
+                f'{self._link}: {method} {arguments}: the device answers exception {code} '
+                f'({_EXCEPTIONS.get(code, "unknown")}); nothing was changed',
+                code,
+            )
+        return answer
+
+    def _record(self, sending: bool, data: bytes) -> bytes:
+        self.frames.append(f'{time.monotonic():.3f} {"to" if sending else "from"} {data.hex(" ")}')
+        return data

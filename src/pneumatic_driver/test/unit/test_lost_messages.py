@@ -1,0 +1,168 @@
+"""One spoiled message, at every position around arm, command, vent, clear and reconnect.
+
+The device is vented in time in every case, and nothing claims it before it is so.
+
+`SOFT_ARM_EVERY_FAULT=1 pytest src/pneumatic_driver/test/unit/test_lost_messages.py` tries every
+fault at every position, otherwise each position gets some of them by turns.
+"""
+
+import asyncio
+import itertools
+import logging
+import os
+
+import pytest
+
+from pneumatic_driver.errors import PneumaticDriverError
+
+from ..simulated_link import (
+    COMMAND_TIMEOUT_S,
+    PERIOD_S,
+    SimulatedBoard,
+    SimulatedGripper,
+    SimulatedLink,
+    simulated_time,
+)
+
+VENTED_S = 0.5  # after the request
+EVERY = os.environ.get('SOFT_ARM_EVERY_FAULT') == '1'
+
+
+def flipped(message: bytes, at: float, bit: int) -> bytes:
+    place = min(int(at * len(message)), len(message) - 1)
+    return message[:place] + bytes([message[place] ^ 1 << bit]) + message[place + 1 :]
+
+
+FAULTS = {
+    'drop': lambda m: [],
+    'delay 0.1 s': lambda m: [(0.1, m)],
+    'delay 0.3 s': lambda m: [(0.3, m)],
+    'delay 1 s': lambda m: [(1.0, m)],
+    'duplicate': lambda m: [(0.0, m), (0.0, m)],
+    'truncate': lambda m: [(0.0, m[: len(m) // 2])],
+    'truncate by one': lambda m: [(0.0, m[:-1])],
+    'corrupt head': lambda m: [(0.0, flipped(m, 0.1, 3))],
+    'corrupt middle': lambda m: [(0.0, flipped(m, 0.7, 0))],
+    'corrupt end': lambda m: [(0.0, flipped(m, 1.0, 1))],
+}
+
+
+class Trial:
+    """One run of a script on a link with at most one spoiled message."""
+
+    def __init__(self, loop, device_type, rtu, fault=None):
+        self.link = SimulatedLink(loop, device_type, rtu)
+        self.loop, self.driver, self.wire = loop, self.link.driver, self.link.wire
+        self.first = 0  # message from which on this script differs from the others
+        self.last = 0
+        self.wrong = self.link.wrong
+        if fault:
+            self.wire.spoil = {fault[0]: FAULTS[fault[1]]}
+
+    async def drive(self, cycles=3):
+        for act in (self.driver.connect, self.driver.arm):
+            await self.act(act)
+        self.first = self.wire.messages
+        await self.command(cycles)
+
+    async def act(self, action) -> bool:
+        try:
+            await action()
+        except PneumaticDriverError:
+            return False
+        return True
+
+    async def command(self, cycles):
+        for _ in range(cycles):
+            try:
+                self.driver.cycle.command(self.link.device.targets_pa)
+            except PneumaticDriverError:
+                pass
+            await asyncio.sleep(PERIOD_S)
+
+    async def venting(self, action):
+        """An action that vents: what it returns is so, and it is so in time."""
+        check = self.loop.call_later(VENTED_S, self.in_time)
+        if await self.act(action) and self.link.device.runs:
+            self.wrong.append('the call has returned, the device runs')
+        self.last = self.wire.messages
+        await asyncio.sleep(max(0.0, check.when() - self.loop.time()) + 0.05)
+
+    def in_time(self):
+        if self.link.device.runs:
+            self.wrong.append(f'not vented {VENTED_S} s after the request')
+
+
+async def vent(trial):
+    await trial.drive()
+    trial.first = 0
+    await trial.venting(trial.driver.vent)
+
+
+async def clear(trial):
+    await trial.drive()
+    await trial.venting(trial.driver.clear_faults)
+
+
+async def disconnect(trial):
+    await trial.drive()
+    await trial.venting(trial.driver.disconnect)
+
+
+async def stale(trial):
+    await trial.drive()
+    await asyncio.sleep(COMMAND_TIMEOUT_S - PERIOD_S)
+    await trial.venting(lambda: asyncio.sleep(PERIOD_S, None))
+
+
+async def reconnect(trial):
+    await trial.drive()
+    trial.wire.cut()
+    await trial.venting(lambda: asyncio.sleep(0.4, None))
+    await trial.act(trial.driver.arm)
+    await trial.command(2)
+    await trial.venting(trial.driver.vent)
+
+
+async def arm_again(trial):
+    await trial.drive()
+    await trial.act(trial.driver.vent)
+    await trial.act(trial.driver.clear_faults)
+    await trial.act(trial.driver.arm)
+    await trial.command(2)
+    await trial.venting(trial.driver.vent)
+
+
+def run(script, device_type, rtu, fault=None) -> Trial:
+    with simulated_time() as loop:
+        asyncio.set_event_loop(loop)
+        trial = Trial(loop, device_type, rtu, fault)
+
+        async def whole():
+            await script(trial)
+            await trial.driver.end()
+
+        loop.run_until_complete(whole())
+        asyncio.set_event_loop(None)
+        return trial
+
+
+@pytest.mark.parametrize('rtu', [False, True], ids=['tcp', 'rtu'])
+@pytest.mark.parametrize(
+    'device_type', [SimulatedBoard, SimulatedGripper], ids=['board', 'gripper']
+)
+@pytest.mark.parametrize('script', [vent, clear, disconnect, stale, reconnect, arm_again])
+def test_one_spoiled_message_anywhere(script, device_type, rtu):
+    logging.disable(logging.CRITICAL)
+    try:
+        good = run(script, device_type, rtu)
+        assert good.wrong == []
+        turns, wrong = itertools.cycle(FAULTS), []
+        for position in range(good.first, good.last + 2):
+            for kind in FAULTS if EVERY else itertools.islice(turns, 2):
+                trial = run(script, device_type, rtu, (position, kind))
+                if trial.wrong:
+                    wrong.append(f'{kind} of message {position}: {trial.wrong[0]}')
+        assert not wrong, '\n'.join([f'{len(wrong)} cases', *wrong[:20]])
+    finally:
+        logging.disable(logging.NOTSET)
