@@ -131,7 +131,7 @@ class Cycle:
         await self.device.clear_faults()
 
     async def run(self) -> bool:
-        """Run one cycle; connect again if the link was lost. Return whether there was a link.
+        """Run one cycle; connect again if the link was lost. Return whether there is or was a link.
 
         Every error ends here: the device is then vented, and connected again if necessary.
         """
@@ -151,7 +151,7 @@ class Cycle:
             self._fail(str(error))
         except Exception as error:
             await self.fail(error)
-        return connected
+        return connected or self.device.connected
 
     async def fail(self, error: Exception) -> None:
         """Disarm, vent and close after an error that nobody has foreseen."""

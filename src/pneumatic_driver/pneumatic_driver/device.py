@@ -171,7 +171,6 @@ class Device(ABC):
             if beat == 0.0:  # its value after a start
                 return
             if first not in (None, beat):
-                self._may_run = False  # what drives it now is not this host's
                 raise HeldError(
                     f'{self.map.device.name} on {self.map.link}: another client drives it, its '
                     'heartbeat counts: stop that first'

@@ -25,7 +25,7 @@ from pneumatic_driver.register_map import Link, RegisterMap, State
 _TARGETS = 'positive_target', 'negative_target'
 _TRIGGERS = 'positive_trigger', 'negative_trigger'
 _LONGEST_STEP_S = 0.1  # longest step of the slew limit [s], so that a pause cannot cause a jump
-_LATE_S = 2.0  # a write may take effect so late, on a gateway that holds it back
+_LATE_S = 2.0  # a write may take effect so late, if a gateway holds it back
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ class Pcu2v(Device):
                     f'[{range_pa[0]:g}, {range_pa[1]:g}] Pa: correct one of them'
                 )
         self._slew_pa_s = 1e3 * register_map.limits.slew_kpa_s
-        # times [s] and values of writes that switched a trigger on
-        self._switched_on: deque[tuple[float, dict[str, float]]] = deque(maxlen=8)
+        # times [s] and values of writes that may still take effect
+        self._written_at: deque[tuple[float, dict[str, float]]] = deque(maxlen=200)
         self._forget()
 
     def _forget(self) -> None:
@@ -124,10 +124,7 @@ class Pcu2v(Device):
         )
         all_names = (*_TARGETS, *_TRIGGERS, *([heartbeat.echo] if heartbeat else []))
         restarted = foreign and _left_by(self._last_written, state, all_names)
-        if on and any(
-            at_s - sent_s <= _LATE_S and _left_by(written, state, (*_TARGETS, *_TRIGGERS))
-            for sent_s, written in self._switched_on
-        ):
+        if on and self._may_be_own(state, at_s):
             self._may_run = True
         new += ['both_triggers_on'] if len(on) == 2 else []
         new += ['foreign_master'] if foreign and not restarted else []
@@ -183,11 +180,20 @@ class Pcu2v(Device):
         )
         self._expected += (expected,)
         self._last_written = {name: expected.get(name, 0.0) for name in values}
-        if any(self._last_written.get(name) for name in _TRIGGERS):
-            self._switched_on.append((now_s, self._last_written))
+        self._written_at.append((now_s, self._last_written))
         await self._write_values(values)
         self._expected = (expected,)
         return applied_pa
+
+    def _may_be_own(self, state: State, now_s: float) -> bool:
+        """Whether writes of this host that take effect late can have led to this state."""
+        while self._written_at and now_s - self._written_at[0][0] > _LATE_S:
+            self._written_at.popleft()
+        writes = [written for _, written in self._written_at]
+        return all(
+            any(_left_by(written, state, (name,)) for written in writes)
+            for name in (*_TARGETS, *_TRIGGERS)
+        )
 
     def _four_values(self) -> dict[str, float]:
         """Return the set points of the present pressure, in SI units."""
