@@ -110,7 +110,8 @@ class AsyncDriver:
     async def end(self) -> None:
         """End the exchange and close the connection, whatever the device does."""
         if self._cycling is not None:
-            self._cycling.cancel()
+            async with self._lock:  # within a request, Python 3.11 may lose the cancellation
+                self._cycling.cancel()
             await asyncio.wait([self._cycling])
         self._device.close()
 
