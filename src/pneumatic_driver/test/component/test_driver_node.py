@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.msg import Transition
 from rcl_interfaces.msg import Log
 from std_srvs.srv import Trigger
@@ -153,6 +154,28 @@ def test_deactivated_by_hand_it_stays_so(operator, tcp_board):
     # Longer than the period of autostart.
     operator.wait(lambda: len(operator.pressures) > seen + 60, command=TARGETS)
     assert tcp_board.plant.vented and operator.state == 'inactive'
+
+
+def test_a_vent_that_is_lost_is_reported_and_repeated(operator, tcp_board):
+    tcp_board.device.clock_rate = SLOW  # the board's own watchdog does not help
+    diagnostics = operator.listen(DiagnosticArray, '/diagnostics')
+    start_and_move(operator, tcp_board)
+    logic = tcp_board.device.logic
+    write, logic.write = logic.write, lambda address, values: 0  # taken, without effect
+    assert not operator.transition(Transition.TRANSITION_DEACTIVATE)
+    answer = operator.call(Trigger, 'vent')
+    assert not answer.success and answer.message.startswith('venting, not confirmed')
+    assert not tcp_board.plant.vented
+    diagnostics.clear()
+    operator.wait(
+        lambda: [
+            s for m in diagnostics for s in m.status if s.message.startswith('venting, not confirm')
+        ]
+    )
+    logic.write = write
+    operator.wait(lambda: tcp_board.plant.vented, command=TARGETS)
+    operator.wait(lambda: operator.state == 'inactive', command=TARGETS)
+    assert tcp_board.plant.vented
 
 
 def log_of(operator) -> str:

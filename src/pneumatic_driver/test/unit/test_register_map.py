@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from pneumatic_driver.errors import RegisterMapError
 from pneumatic_driver.register_map import RegisterMap, load_map, shipped_maps
+from pneumatic_driver.valve_board_map import map_for
+from soft_arm_description.robot import load_robot
 
 # A gripper's pressure unit with separate positive and negative channels, 4xxxx-style addresses and
 # every type. Invented.
@@ -268,3 +270,22 @@ def test_link_can_be_replaced():
 )
 def test_only_loopback_is_local(host, local):
     assert load_map('valve_board').with_link(host).link.local is local
+
+
+def test_a_serial_device_keeps_the_serial_settings_of_the_map():
+    content = yaml.safe_load(shipped_maps()['valve_board'].read_text())
+    content['link'] = {
+        'kind': 'rtu', 'device': '/dev/ttyUSB0', 'baudrate': 19_200, 'parity': 'E', 'stopbits': 2,
+        'unit_id': 7, 'timeout_s': 0.3, 'boot_s': 0.5,
+    }  # fmt: skip
+    before = RegisterMap.model_validate(content)
+    after = before.with_link(serial_device='/dev/ttyACM0').link
+    assert after == before.link.model_copy(update={'device': '/dev/ttyACM0'})
+
+
+@pytest.mark.parametrize(
+    ('robot', 'valid_kpa'), [('two_module_arm', (-105.0, 105.0)), ('modal_bellows', (-14.5, 105.0))]
+)
+def test_readings_are_plausible_within_the_map_and_near_the_robots_limits(robot, valid_kpa):
+    pressure = map_for('valve_board', load_robot(robot)).registers['pressure']
+    assert pressure.valid == pytest.approx(valid_kpa, abs=0.1)
