@@ -171,3 +171,21 @@ def test_one_spoiled_message_anywhere(script, device_type, rtu):
         assert not wrong, '\n'.join([f'{len(wrong)} cases', *wrong[:20]])
     finally:
         logging.disable(logging.NOTSET)
+
+
+async def give_up(trial):
+    await trial.drive()
+    trial.wire.spoil = {trial.wire.messages + k: FAULTS['drop'] for k in range(3)}
+    call = trial.loop.create_task(trial.driver.vent())
+    await asyncio.sleep(0.01)
+    call.cancel()
+    await asyncio.wait([call])
+    if not trial.driver.cycle.vent_pending:
+        trial.wrong.append('no vent is pending')
+    await trial.vents_by_itself()
+
+
+@pytest.mark.parametrize('rtu', [False, True], ids=['tcp', 'rtu'])
+def test_a_vent_whose_call_is_given_up_remains_pending(rtu):
+    trial = run(give_up, SimulatedBoard, rtu)
+    assert trial.wrong == [] and not trial.driver.cycle.vent_pending
