@@ -189,3 +189,21 @@ async def give_up(trial):
 def test_a_vent_whose_call_is_given_up_remains_pending(rtu):
     trial = run(give_up, SimulatedBoard, rtu)
     assert trial.wrong == [] and not trial.driver.cycle.vent_pending
+
+
+async def ignore_vents(trial):
+    await trial.drive()
+    logic = trial.link.device.logic
+    write = logic.write
+    # what vents writes two zeros at the end: answered, without effect
+    logic.write = lambda address, values: (
+        0 if len(values) > 1 and not any(values[-2:]) else write(address, values)
+    )
+    await trial.act(trial.driver.vent)
+
+
+@pytest.mark.parametrize('rtu', [False, True], ids=['tcp', 'rtu'])
+@pytest.mark.parametrize('device_type', [SimulatedBoard, SimulatedGripper])
+def test_no_heartbeat_keeps_a_device_running_while_a_vent_is_pending(device_type, rtu):
+    trial = run(ignore_vents, device_type, rtu)
+    assert not trial.link.device.runs and trial.wrong == []
