@@ -14,7 +14,8 @@ from pneumatic_driver.register_map import Link, RegisterMap, State, Values
 
 _EXPLAINED = {
     'foreign_master': 'another Modbus client wrote to the board: find and stop it, then clear the '
-    'faults'
+    'faults',
+    'brown_out_detection_off': 'a fuse of its processor: run `make -C firmware fuse`',
 }
 _READ = ('pressure', 'drive', 'status', 'faults', 'uptime', 'supply', 'overruns')
 
