@@ -18,6 +18,7 @@ from pneumatic_driver.errors import PneumaticDriverError
 
 from ..simulated_link import (
     COMMAND_TIMEOUT_S,
+    LATENCY_S,
     PERIOD_S,
     SimulatedBoard,
     SimulatedGripper,
@@ -207,3 +208,20 @@ async def ignore_vents(trial):
 def test_no_heartbeat_keeps_a_device_running_while_a_vent_is_pending(device_type, rtu):
     trial = run(ignore_vents, device_type, rtu)
     assert not trial.link.device.runs and trial.wrong == []
+
+
+@pytest.mark.parametrize('device_type', [SimulatedBoard, SimulatedGripper])
+def test_a_vent_at_any_moment_of_arming_is_not_undone(device_type):
+    async def vent_after(trial, latencies):
+        await trial.act(trial.driver.connect)
+        arming = trial.loop.create_task(trial.act(trial.driver.arm))
+        await asyncio.sleep(latencies * LATENCY_S)
+        await trial.act(trial.driver.vent)
+        await arming
+        await trial.command(5)
+        if trial.link.device.runs or trial.driver.cycle.armed:
+            trial.wrong.append('it drives')
+
+    for latencies in range(20):
+        trial = run(lambda trial, n=latencies: vent_after(trial, n), device_type, rtu=False)
+        assert trial.wrong == [], f'vented {latencies} latencies after arm'
