@@ -25,8 +25,8 @@ def _parser() -> CommandLine:
     parser = CommandLine(
         prog='softarm move',
         description='Move the tip of the running arm to X Y Z [m] or along a path, in closed loop '
-        'through the camera. The arm moves. Ctrl-C cancels the goal; the last pressures are held '
-        'until `softarm vent`.',
+        'through the camera. The arm moves. Ctrl-C cancels the goal; the arm stops and holds its '
+        'pressures until `softarm vent`.',
     )
     coordinate = number_in(-FARTHEST_M, FARTHEST_M)
     parser.add_argument(

@@ -86,7 +86,7 @@ class Job:
 
 
 class GoalRunner:
-    """Serve the actions of a node, which calls `after_tick` with each status of its controller.
+    """Serve the actions of a node, which calls `before_tick` and `after_tick` at each control tick.
 
     Args:
         node: The node.
@@ -128,8 +128,13 @@ class GoalRunner:
         for server in self._servers:
             server.destroy()
 
+    def before_tick(self, now_s: float) -> None:
+        """End the goal if its client cancels it, before the controller computes a command."""
+        if self._running is not None and self._running.handle.is_cancel_requested:
+            self._end(self._cancel(now_s))
+
     def after_tick(self, status, now_s: float) -> None:
-        """Send feedback; end the goal if the controller has ended it or its client cancels it."""
+        """Send feedback, and end the goal if the controller has ended it with this status."""
         self._status = status
         for job in tuple(self._starting):
             job.poll(now_s)
@@ -140,8 +145,6 @@ class GoalRunner:
         self._ticks += 1
         if status.outcome is not None:
             self._end(status)
-        elif job.handle.is_cancel_requested:
-            self._end(self._cancel(now_s))
         elif self._ticks % FEEDBACK_TICKS == 0:
             job.handle.publish_feedback(job.action.feedback(status))
 

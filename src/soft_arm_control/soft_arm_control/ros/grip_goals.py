@@ -21,7 +21,7 @@ def grip_goals(
     """Offer the actions `grasp` and `release` on a node.
 
     Args:
-        node: The node; it calls `after_tick` with every status of the gripper.
+        node: The node; it calls `before_tick` and `after_tick` at each tick of the gripper.
         gripper: Executes the goals.
         grasp_goal: Converts a Grasp request to the gripper's goal; may raise GoalError.
         release_goal: Converts a Release request to the gripper's goal.

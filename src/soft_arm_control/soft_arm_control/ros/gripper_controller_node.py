@@ -125,6 +125,7 @@ class GripperControllerNode(Node):
 
     def _tick(self) -> None:
         now = self.get_clock().now()
+        self._goals.before_tick(now.nanoseconds * 1e-9)
         command_pa, status = self._gripper.step(now.nanoseconds * 1e-9)
         if command_pa is not None:
             self._command.publish(command_message([command_pa], self._robot, self))

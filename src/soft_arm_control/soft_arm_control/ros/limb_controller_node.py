@@ -110,6 +110,7 @@ class TendonArm:
 
     def tick(self, now_s: float) -> None:
         """Command the next step of a goal, and end it when it is over."""
+        self.goals.before_tick(now_s)
         status = _idle()
         if self._move:
             command, status = self._move.step(now_s, self.tip_m())

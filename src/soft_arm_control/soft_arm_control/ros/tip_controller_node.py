@@ -5,7 +5,7 @@ Hz), `color/camera_info` (one for each image), `/diagnostics` (why tip_tracker f
 Out: `pressure_command` at 50 Hz from the first goal on (in simulated time half way between two
 exchanges of the driver), `target` for rviz, diagnostics. A message with a value that is not finite,
 another frame or an old stamp is ignored. A lost ring, a stale camera or missing pressures end the
-goal; the last pressures are held. When the driver has been silent or inactive
+goal; the arm stops and holds the present pressures. When the driver has been silent or inactive
 (`pneumatic_driver/transition_event`) for a second nothing is commanded until the next goal. A
 second publisher of `pressure_command` is not allowed: the node ends if there is one at its start,
 and rejects goals while there is one later.
@@ -130,6 +130,7 @@ class TipControllerNode(Node):
     def _tick(self) -> None:
         now = self.get_clock().now()
         now_s = now.nanoseconds * 1e-9
+        self._goals.runner.before_tick(now_s)
         pressures_pa, status = self._controller.step(now_s)
         if pressures_pa is not None:
             self._publish(pressures_pa, now)

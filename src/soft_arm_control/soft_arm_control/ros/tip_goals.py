@@ -38,7 +38,7 @@ class TipGoals:
     """Serve the actions `move_tip` and `follow_path` of a node.
 
     Args:
-        node: The node; it calls `runner.after_tick` with every status of the controller.
+        node: The node; it calls `before_tick` and `after_tick` of `runner` at each control tick.
         arm: Model of the arm.
         controller: Tracks the goals.
         tolerance_m, timeout_s: Defaults for goals without them [m], [s].

@@ -6,6 +6,11 @@ identified rate; the command leads it by tau * dp/dt, so that the valve follows 
 reference instead of lagging behind it. Where the lead meets the pressure limits the reference slows
 down to what the valve can do. The disturbance observer filters the difference between the measured
 pressures and the valve's model (offset, gain) and subtracts it from the command.
+
+During a move the reference is ahead of the pressures: by the valves' delay, and by more where a
+valve is slower than identified. A stop must not go on to the reference. So while pressures are
+held, the reference is corrected to the pressures that the valves will have, by the measured ones,
+when the command arrives.
 """
 
 from collections import deque
@@ -21,6 +26,8 @@ REFERENCE_TIME_CONSTANT_S = 0.03
 RATE_SHARE = 0.97  # share of the identified rate limit that the reference uses
 OFFSET_TIME_CONSTANT_S = 0.3  # of the disturbance observer
 OFFSET_LIMIT_PA = 8.0e3  # a valve further off than this is defective, not inaccurate
+STOP_STEPS = 25  # steps of a stop in which the reference is corrected ..
+STOP_GAIN = 0.25  # .. by this share of its error, and at the first step by all of it
 RESTING_PA = 500.0  # distance of reference and wanted pressures below which the move is over
 
 
@@ -38,6 +45,16 @@ class CommandShaper:
             [self._model_pa.copy()] * (delay_periods + 1), maxlen=delay_periods + 1
         )
         self._distance_pa = 0.0
+        self._present_pa = self._model_pa
+        self._held_steps = 0
+
+    @property
+    def present_pa(self) -> np.ndarray:
+        """Return the pressures at the last step [Pa], shape (n,).
+
+        Measured, or by the valves' model if nothing had been measured since the step before.
+        """
+        return np.clip(self._present_pa, *self._limits_pa)
 
     @property
     def resting(self) -> bool:
@@ -49,10 +66,35 @@ class CommandShaper:
         """Return the lowest and highest pressures [Pa] that the valves reach, shape (2, n)."""
         return np.clip(self._limits_pa + self._offset_pa, *self._limits_pa)
 
-    def step(self, wanted_pa: np.ndarray, measured_pa: np.ndarray) -> np.ndarray:
-        """Return the command [Pa] for the next period, within the limits, shape (n,)."""
-        d = self._dynamics
+    def step(self, wanted_pa: np.ndarray, measured_pa: np.ndarray | None) -> np.ndarray:
+        """Compute the command of a move for the next period.
+
+        Args:
+            wanted_pa: Pressures to reach [Pa], shape (n,).
+            measured_pa: Pressures measured since the last step [Pa], shape (n,); None: none.
+
+        Returns:
+            The command [Pa], within the limits, shape (n,).
+        """
         self._observe(measured_pa)
+        self._held_steps = 0
+        return self._towards(wanted_pa)
+
+    def hold(self, held_pa: np.ndarray, measured_pa: np.ndarray | None) -> np.ndarray:
+        """Compute the command that stops a move at pressures passed just now, or keeps them.
+
+        Arguments and result as of `step`.
+        """
+        self._observe(measured_pa)
+        if self._held_steps < STOP_STEPS:
+            share = STOP_GAIN if self._held_steps else 1.0
+            error_pa = self._arriving_pa() - self._reference_pa
+            self._reference_pa = self._reference_pa + share * error_pa
+            self._held_steps += 1
+        return self._towards(held_pa)
+
+    def _towards(self, wanted_pa: np.ndarray) -> np.ndarray:
+        d = self._dynamics
         rate_pa_s = (wanted_pa - self._reference_pa) / REFERENCE_TIME_CONSTANT_S
         largest_pa_s = max(float(np.max(np.abs(rate_pa_s))), 1.0)
         # One factor for all chambers, so that the tip takes the direct way.
@@ -68,16 +110,28 @@ class CommandShaper:
         self._sent_pa.append(applied_pa)
         return applied_pa
 
-    def _observe(self, measured_pa: np.ndarray) -> None:
-        d = self._dynamics
-        share = 1.0 - np.exp(-PERIOD_S / d.valve_time_constant_s)
-        step_pa = d.valve_rate_limit_pa_s * PERIOD_S
-        self._model_pa = self._model_pa + np.clip(
-            share * (self._sent_pa[0] - self._model_pa), -step_pa, step_pa
-        )
+    def _observe(self, measured_pa: np.ndarray | None) -> None:
+        self._model_pa = self._a_period_later(self._model_pa, self._sent_pa[0])
+        if measured_pa is None:
+            self._present_pa = self._model_pa + self._offset_pa
+            return
+        self._present_pa = measured_pa
         off_pa = measured_pa - self._model_pa
         self._offset_pa = np.clip(
             self._offset_pa + PERIOD_S / OFFSET_TIME_CONSTANT_S * (off_pa - self._offset_pa),
             -OFFSET_LIMIT_PA,
             OFFSET_LIMIT_PA,
         )
+
+    def _arriving_pa(self) -> np.ndarray:
+        """Return the pressures [Pa], shape (n,), at which the next command finds the valves."""
+        pressures_pa = self._present_pa - self._offset_pa
+        for sent_pa in list(self._sent_pa)[1:]:  # the first has acted
+            pressures_pa = self._a_period_later(pressures_pa, sent_pa)
+        return np.clip(pressures_pa + self._offset_pa, *self._limits_pa)
+
+    def _a_period_later(self, pressures_pa: np.ndarray, command_pa: np.ndarray) -> np.ndarray:
+        d = self._dynamics
+        share = 1.0 - np.exp(-PERIOD_S / d.valve_time_constant_s)
+        step_pa = d.valve_rate_limit_pa_s * PERIOD_S
+        return pressures_pa + np.clip(share * (command_pa - pressures_pa), -step_pa, step_pa)

@@ -8,8 +8,9 @@ is the point nearest to the target that the limits allow, and it leaves the limi
 target does.
 
 After a goal is reached the controller holds the tip there until the next goal. After a fault or a
-cancelled goal it holds the last pressures. Once the driver has been silent or inactive for a second
-it commands nothing until the next goal, so that an arm that was vented does not move by itself.
+cancelled goal it stops at the present pressures and holds them. Once the driver has been silent or
+inactive for a second it commands nothing until the next goal, so that an arm that was vented does
+not move by itself.
 """
 
 from dataclasses import dataclass, replace
@@ -83,6 +84,8 @@ class TipController:
         )
         self.liveness = LivenessMonitor(PERIOD_S, settings.driver_gone_s)
         self._measured_pa: np.ndarray | None = None
+        self._new_pa: np.ndarray | None = None  # measured since the last command
+        self._held_pa = np.zeros(arm.n_actuators)  # while there is no goal
         self._shaper: CommandShaper | None = None
         self._applied_pa: np.ndarray | None = None
         self._lengths_m: np.ndarray | None = None
@@ -123,7 +126,7 @@ class TipController:
     def add_pressures(self, stamp_s: float, pressures_pa: np.ndarray) -> None:
         """Add measured gauge pressures [Pa], shape (n,)."""
         self.liveness.heard(DRIVER, stamp_s)
-        self._measured_pa = np.asarray(pressures_pa, float)
+        self._measured_pa = self._new_pa = np.asarray(pressures_pa, float)
         self._bias_filter.add_pressures(stamp_s, self._measured_pa)
 
     def add_image(self, stamp_s: float) -> None:
@@ -186,10 +189,10 @@ class TipController:
         self._lengths_m = goal.at(0.0)[1]
 
     def cancel(self, now_s: float) -> Status:
-        """Cancel the active goal and hold the last pressures; return its last status."""
+        """Cancel the active goal and hold the present pressures; return its last status."""
         assert self._goal is not None, 'no goal to cancel'
-        message = 'cancelled by the client; last pressures held'
-        return self._end(self._goal, now_s, Outcome.CANCELLED, message)[1]
+        message = 'cancelled by the client; the arm stops and holds the present pressures'
+        return self._end(self._goal, now_s, Outcome.CANCELLED, message)
 
     def lacking(self, now_s: float, open_loop: bool = False) -> str:
         """Return why a goal would fail now, in one line; empty if it would not."""
@@ -208,10 +211,11 @@ class TipController:
             self._applied_pa = self._shaper = None
         goal = self._goal
         if goal is None:
-            return self._applied_pa, Status('idle', 0.0, None, self._tip(), 0)
+            return self._hold(), Status('idle', 0.0, None, self._tip(), 0)
         fault = self._fault(now_s, goal.open_loop)
         if fault is not None:
-            return self._end(goal, now_s, *fault)
+            status = self._end(goal, now_s, *fault)
+            return self._hold(), status
         elapsed_s = now_s - self._start_s
         short_m = self._move(goal, elapsed_s + self._preview_s - self._bias_filter.ahead_s)
         if short_m <= self._settings.saturated_m:
@@ -252,8 +256,16 @@ class TipController:
         if not goal.open_loop:
             inverse_pa = self._bias_filter.effect.pressures(wanted_pa)
             wanted_pa = np.where(goal.free, arm.clip_pressures(inverse_pa), wanted_pa)
-        self._applied_pa = self._shaper.step(wanted_pa, self._measured_pa)
+        new_pa, self._new_pa = self._new_pa, None
+        self._applied_pa = self._shaper.step(wanted_pa, new_pa)
         return short_m
+
+    def _hold(self) -> np.ndarray | None:
+        """Command the held pressures, if anything is commanded, and return the command [Pa]."""
+        if self._shaper is not None and self._applied_pa is not None:
+            new_pa, self._new_pa = self._new_pa, None
+            self._applied_pa = self._shaper.hold(self._held_pa, new_pa)
+        return self._applied_pa
 
     def _judge(self, goal: Goal, now_s: float, short_m: float) -> tuple[np.ndarray | None, Status]:
         """Return the command and the status of this tick; end the goal if its time is over."""
@@ -288,14 +300,14 @@ class TipController:
                 f'length limits leave the tip {1e3 * short_m:.1f} mm from the target: '
                 'choose a target further inside the workspace or free the held segments'
             )
-            return self._end(goal, now_s, Outcome.SATURATED, message)
+            return self._applied_pa, self._end(goal, now_s, Outcome.SATURATED, message)
         if elapsed_s - goal.duration_s > goal.timeout_s:
             message = (
                 f'tip is {1e3 * error_m:.2f} mm from the target and swings by '
                 f'{1e3 * swing_m:.2f} mm after {goal.timeout_s:.1f} s, '
                 f'tolerance {1e3 * goal.tolerance_m:.2f} mm: allow more of either'
             )
-            return self._end(goal, now_s, Outcome.TIMEOUT, message)
+            return self._applied_pa, self._end(goal, now_s, Outcome.TIMEOUT, message)
         return self._applied_pa, status
 
     def _fault(self, now_s: float, open_loop: bool) -> tuple[Outcome, str] | None:
@@ -320,20 +332,19 @@ class TipController:
             )
         return None
 
-    def _end(
-        self, goal: Goal, now_s: float, outcome: Outcome, message: str
-    ) -> tuple[np.ndarray | None, Status]:
-        """Drop the goal and hold the last pressures.
+    def _end(self, goal: Goal, now_s: float, outcome: Outcome, message: str) -> Status:
+        """Drop the goal and hold the present pressures, from the next command on.
 
         A fault while a reached target is held ends the holding and is reported too.
         """
         self._goal = None
+        if self._shaper is not None:
+            new_pa = self._new_pa
+            self._held_pa = self._shaper.present_pa if new_pa is None else new_pa
         tip_m = self._tip()
         elapsed_s = now_s - self._start_s
         error_m = None if tip_m is None else float(np.linalg.norm(tip_m - goal.at(elapsed_s)[0]))
-        return self._applied_pa, Status(
-            'idle', elapsed_s, error_m, tip_m, goal.waypoint(elapsed_s), outcome, message
-        )
+        return Status('idle', elapsed_s, error_m, tip_m, goal.waypoint(elapsed_s), outcome, message)
 
     def _tip(self) -> np.ndarray | None:
         return None if self._measured_pa is None else self._bias_filter.tip_m()

@@ -175,7 +175,7 @@ class ArmCommands:
     def _cancel_asked(self, _value: None) -> Answer:
         self._move.cancel()
         self._follow.cancel()
-        return Answer(True, 'cancelled; the last pressures are held')
+        return Answer(True, 'cancelling: the arm stops and holds the present pressures')
 
     def _draw_asked(self, value: bool) -> Answer:
         self._drawing = value
