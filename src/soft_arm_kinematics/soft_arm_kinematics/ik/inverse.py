@@ -21,7 +21,6 @@ from soft_arm_kinematics.backends.compiled_scores import SHARE_PIECES, Scoring
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ik.refine import refine
 from soft_arm_kinematics.ik.scores import explanations, pressure_shares, principle_scores
-from soft_arm_kinematics.segments import pcc
 from soft_arm_kinematics.workspace.table import WorkspaceTable, load_table
 
 TABLE_POINTS = 250_000
@@ -47,7 +46,7 @@ class IkSolution:
     """One solution; arrays in robot-file order, scores as in `scores.principle_scores`.
 
     `actuation` is what `Arm.fk` takes: `lengths_m` where all segments have bellows. `pressures_pa`
-    are the chambers'.
+    are the chambers'. `theta_rad`, `phi_rad` and `ell_m` have the convention of `Configuration`.
     """
 
     actuation: np.ndarray
@@ -107,15 +106,15 @@ class IkSolutions(Sequence):
             else low + shares[:, columns] * (high - low)
         )
         margins_pa = np.minimum(pressures_pa - low, high - pressures_pa).min(axis=1, initial=np.inf)
-        theta, phi, ell = pcc.polar_from_arcs(arm.segment_arcs(self.actuation))
+        bent = arm.configuration(self.actuation)
         sentences = explanations(arm, self.actuation, self._present)
         return tuple(
             IkSolution(
                 actuation=self.actuation[i],
                 pressures_pa=pressures_pa[i],
-                theta_rad=theta[i],
-                phi_rad=phi[i],
-                ell_m=ell[i],
+                theta_rad=bent.theta_rad[i],
+                phi_rad=bent.phi_rad[i],
+                ell_m=bent.ell_m[i],
                 residual_m=float(self.residuals_m[i]),
                 score=float(self.scores[i, 0]),
                 score_angle_change=float(self.scores[i, 1]),
