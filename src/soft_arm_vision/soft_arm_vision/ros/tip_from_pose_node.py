@@ -3,14 +3,15 @@
 In: `body_pose` (PoseStamped in the frame of the measuring system, such as motion capture). Out:
 `tip_pose` in the base frame, for every pose that can be used, its stamp earlier by the calibrated
 latency; `tip_by_vision` on /tf; diagnostics. A pose with a value that is not finite, no unit
-quaternion or another frame is left out, and the diagnostics say so. With `use_sim_time` each pose
-is answered on /clock_answers with its stamp.
+quaternion, another frame or a stamp below the latency is left out, and the diagnostics say so. With
+`use_sim_time` each pose is answered on /clock_answers with its stamp.
 """
 
 import sys
 from dataclasses import dataclass
 
 import numpy as np
+from builtin_interfaces.msg import Time as TimeMessage
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from rclpy.duration import Duration
 from rclpy.time import Time
@@ -70,11 +71,11 @@ class TipFromPoseNode(Node):
     def _use(self, message: PoseStamped) -> None:
         try:
             T_world_body = conversions.pose_from_msg(message, self._calibration.world_frame)
+            stamp = self._seen_at(message.header.stamp)
         except VisionError as error:
             self._trouble = str(error)
             self.get_logger().warning(self._trouble, throttle_duration_sec=SAY_EVERY_S)
             return
-        stamp = (Time.from_msg(message.header.stamp) - self._latency).to_msg()
         sight = self._calibration.sight(T_world_body)
         base_frame = self._calibration.base_frame
         transform = conversions.transform_message(
@@ -86,6 +87,16 @@ class TipFromPoseNode(Node):
         self._tf.sendTransform(transform)
         self._trouble = ''
         self._found.tick()
+
+    def _seen_at(self, stamp: TimeMessage) -> TimeMessage:
+        """Return the time at which the body was where a pose of this stamp has it."""
+        earlier_ns = stamp.sec * 10**9 + stamp.nanosec - self._latency.nanoseconds
+        if earlier_ns < 0:
+            raise VisionError(
+                f'stamp {stamp.sec}.{stamp.nanosec:09d} s of body_pose is below the calibrated '
+                f'latency {self._calibration.latency_s:g} s: set the clock of the tracking system'
+            )
+        return Time(nanoseconds=earlier_ns).to_msg()
 
     def _status(self) -> tuple[bytes, str, dict]:
         age_s = self._found.age_s

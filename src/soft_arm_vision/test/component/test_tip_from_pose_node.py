@@ -96,6 +96,13 @@ def test_a_pose_that_cannot_be_used_is_left_out_and_told(graph, T, frame, words)
     assert not graph.poses
 
 
+@pytest.mark.parametrize('stamp', [Time(), Time(nanosec=19_999_999), Time(sec=-5)])
+def test_a_stamp_below_the_latency_is_left_out_and_told(graph, stamp):
+    message = pose_message(np.eye(4), 'motion_capture', stamp)
+    graph.until(lambda: any('latency' in s.message for s in graph.status), message)
+    assert not graph.poses
+
+
 @pytest.mark.parametrize('frame', ['motion_capture', 'nonsense'])
 def test_simulated_time_is_answered_whether_a_pose_can_be_used_or_not(simulated, frame):
     message = pose_message(np.eye(4), frame, Time(sec=3, nanosec=20_000_000))
