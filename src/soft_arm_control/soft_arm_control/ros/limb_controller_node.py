@@ -186,7 +186,8 @@ class TendonArm:
         except KinematicsError as error:
             raise GoalError(str(error)) from error
         if not found.solutions:
-            raise OutsideWorkspaceError(found.message)
+            sag = '' if found.reachable else '; its weight may keep the limb from there'
+            raise OutsideWorkspaceError(f'{found.message}{sag}')
         return found.solutions[0].actuation
 
     def _cancel(self, now_s: float) -> Status:

@@ -13,12 +13,12 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize
 
 from soft_arm_kinematics.arm import Arm, BellowsArm
 from soft_arm_kinematics.backends import compiled_solver
 from soft_arm_kinematics.backends.compiled_scores import SHARE_PIECES, Scoring
 from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.ik.nearest import nearest
 from soft_arm_kinematics.ik.refine import refine
 from soft_arm_kinematics.ik.scores import explanations, pressure_shares, principle_scores
 from soft_arm_kinematics.workspace.table import WorkspaceTable, load_table
@@ -38,7 +38,6 @@ MERGE_SPACING = (
     0.008  # share of a coordinate's range: nearer solutions are one (1 mm of 70..195 mm)
 )
 LARGEST_TARGET_M = 100.0  # no arm is so long: more is another unit or a mistake
-_BOUNDARY_STARTS = 3  # nearest local minima that are polished on the edge of the workspace
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +134,7 @@ class IkResult:
         target_m: (3,) the target [m].
         reachable: Whether the tip reaches the position, whatever the axis.
         solutions: Best first; empty where there is none.
-        nearest_m: (3,) nearest reachable point [m]; the target itself where reachable.
+        nearest_m: (3,) nearest point that the model reaches [m]; the target itself where reachable.
         distance_m: From the target to `nearest_m` [m].
         message: One line that says why there is no solution; empty where there is one.
     """
@@ -227,26 +226,27 @@ class InverseKinematics:
             float
         )
         found, residuals_m, _ = refine(self.arm, starts, target_m)
-        if (residuals_m <= RESIDUAL_M).any():
-            return IkResult(
-                target_m,
-                True,
-                (),
-                target_m,
-                0.0,
-                f'target {_mm(target_m)} mm can be reached, but not with the tip axis along '
-                f'{np.round(direction, 3).tolist()} inside the limits: '
-                'choose another axis, or none',
+        if not (residuals_m <= RESIDUAL_M).any():
+            best, nearest_m, distance_m = nearest(
+                self.arm, target_m, found, residuals_m, self.arm.actuation_limits
             )
-        nearest_m, distance_m = self.nearest(target_m, found[np.argsort(residuals_m)])
+            if distance_m > RESIDUAL_M:
+                message = (
+                    f'target {_mm(target_m)} mm is {distance_m * 1e3:.3f} mm outside the '
+                    f'workspace: {self._there(nearest_m)}'
+                )
+                return IkResult(target_m, False, (), nearest_m, distance_m, message)
+            found, residuals_m = best[None], np.array([distance_m])
+        if axis is None:  # reached only from more starts, or on the edge of the workspace
+            return self._ranked(target_m, found, residuals_m, present, max_solutions)
         return IkResult(
             target_m,
-            False,
+            True,
             (),
-            nearest_m,
-            distance_m,
-            f'target {_mm(target_m)} mm is {distance_m * 1e3:.3f} mm outside the '
-            f'workspace: the nearest reachable point is {_mm(nearest_m)} mm, move the target there',
+            target_m,
+            0.0,
+            f'target {_mm(target_m)} mm can be reached, but not with the tip axis along '
+            f'{np.round(axis, 3).tolist()} inside the limits: choose another axis, or none',
         )
 
     def _solve_held(
@@ -266,27 +266,37 @@ class InverseKinematics:
         near = residuals_m <= RESIDUAL_M
         met = near & (angles_rad <= AXIS_TOLERANCE_RAD)
         held = f'segments {", ".join(held_segments)} held'
+        if not near.any():
+            best, nearest_m, distance_m = nearest(self.arm, target_m, found, residuals_m, limits)
+            if distance_m > RESIDUAL_M:
+                message = (
+                    f'target {_mm(target_m)} mm is {distance_m * 1e3:.3f} mm out of reach with '
+                    f'{held}: {self._there(nearest_m)}, or hold fewer segments'
+                )
+                return IkResult(target_m, False, (), nearest_m, distance_m, message)
+            if axis is None:
+                distances_m = np.array([distance_m])
+                return self._ranked(target_m, best[None], distances_m, present, max_solutions)
         if not met.any():
-            best = int(np.argmin(residuals_m))
-            nearest_m = self.arm.fk(found[best])[:3, 3]
+            assert axis is not None, 'without one the near ones are met'
             message = (
                 f'target {_mm(target_m)} mm can be reached with {held}, but not with the tip axis '
-                f'along {np.round(target_m if axis is None else axis, 3).tolist()}: '
-                'choose another axis, or none'
-                if near.any()
-                else f'target {_mm(target_m)} mm is {residuals_m[best] * 1e3:.3f} mm out of reach '
-                f'with {held}: the nearest point found is {_mm(nearest_m)} mm, '
-                'move the target there or hold fewer segments'
+                f'along {np.round(axis, 3).tolist()}: choose another axis, or none'
             )
-            return IkResult(
-                target_m,
-                bool(near.any()),
-                (),
-                target_m if near.any() else nearest_m,
-                0.0 if near.any() else float(residuals_m[best]),
-                message,
-            )
-        found, residuals_m = found[met], residuals_m[met]
+            return IkResult(target_m, True, (), target_m, 0.0, message)
+        return self._ranked(target_m, found[met], residuals_m[met], present, max_solutions)
+
+    def _ranked(
+        self,
+        target_m: np.ndarray,
+        found: np.ndarray,
+        residuals_m: np.ndarray,
+        present: np.ndarray,
+        max_solutions: int | None,
+    ) -> IkResult:
+        """Score and deduplicate those of the configurations (k, n) that reach the target."""
+        reached = residuals_m <= RESIDUAL_M
+        found, residuals_m = found[reached], residuals_m[reached]
         scores = principle_scores(self.arm, found, present)
         totals = scores @ self._scoring.weights
         low, high = self.arm.actuation_limits
@@ -299,6 +309,14 @@ class InverseKinematics:
         every = np.column_stack([totals, scores])[kept]
         solutions = IkSolutions(self.arm, found[kept], residuals_m[kept], every, present)
         return IkResult(target_m, True, solutions, target_m, 0.0, '')
+
+    def _there(self, nearest_m: np.ndarray) -> str:
+        """Return the remedy; rounded to um, the point would lie outside the workspace again."""
+        point = '({:.4f}, {:.4f}, {:.4f})'.format(*(nearest_m * 1e3))
+        return (
+            f'move the target to the nearest point that the model reaches, {point} mm in '
+            f'{self.arm.robot.base.frame}'
+        )
 
     def _held_columns(self, held_segments: Sequence[str]) -> np.ndarray:
         """Return the places of the held segments' coordinates in an actuation vector."""
@@ -314,37 +332,6 @@ class InverseKinematics:
             )
         parts = zip(names, self.arm.columns, strict=True)
         return np.concatenate([columns for name, columns in parts if name in held_segments])
-
-    def nearest(self, target_m: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, float]:
-        """Find the nearest reachable point (3,) [m] of a target outside, and its distance [m]."""
-        low, high = self.arm.actuation_limits
-        target_m = np.asarray(target_m, dtype=float)
-
-        def squared(
-            share: np.ndarray,
-        ) -> tuple[
-            float, np.ndarray
-        ]:  # coordinates as shares of their range, so that all have the same scale
-            actuation = low + share * (high - low)
-            error_m = self.arm.fk(actuation)[:3, 3] - target_m
-            return error_m @ error_m * 1e4, 2e4 * (
-                error_m @ self.arm.twist_jacobian(actuation)[:3]
-            ) * (high - low)
-
-        found = [
-            minimize(
-                squared,
-                (start - low) / (high - low),
-                jac=True,
-                method='L-BFGS-B',
-                bounds=[(0.0, 1.0)] * len(low),
-                options={'ftol': 1e-15, 'gtol': 1e-10, 'maxiter': 300},
-            )
-            for start in starts[:_BOUNDARY_STARTS]
-        ]
-        best = min(found, key=lambda f: f.fun)
-        nearest_m = self.arm.fk(low + best.x * (high - low))[:3, 3]
-        return nearest_m, float(np.linalg.norm(nearest_m - target_m))
 
     def _checked(
         self, target_m: ArrayLike, axis: ArrayLike | None, present: ArrayLike | None

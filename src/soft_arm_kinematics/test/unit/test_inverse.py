@@ -1,9 +1,13 @@
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from soft_arm_description.robot import load_robot
+from soft_arm_kinematics.arm import make_arm
 from soft_arm_kinematics.backends import kd_tree
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ik.inverse import MERGE_SPACING, InverseKinematics
@@ -143,6 +147,47 @@ def test_outside_the_workspace(paper_arm, solver, target_m):
 def test_straight_ends_are_known(solver):
     assert solver.solve([0.0, 0.0, 0.5]).distance_m == pytest.approx(0.5 - 0.39, abs=1e-7)
     assert solver.solve([0.0, 0.0, 0.389]).reachable
+
+
+@pytest.mark.parametrize('outside_m', [1e-7, 4e-7, 6e-7, 9e-7, 1.5e-6, 5e-6])
+def test_on_the_edge_a_target_has_a_solution_or_is_outside(solver, outside_m):
+    for edge_m, out in (
+        (np.array([0.0, 0.0, 0.39]), np.array([0.0, 0.0, 1.0])),
+        (solver.solve([0.3, 0.1, 0.25]).nearest_m, np.array([0.3, 0.1, 0.25])),
+    ):
+        out = out if edge_m[0] == 0.0 else out - edge_m
+        result = solver.solve(edge_m + outside_m * out / np.linalg.norm(out))
+        assert result.reachable is bool(len(result.solutions)) is (outside_m < 1e-6)
+        assert 'axis' not in result.message
+        assert all(s.residual_m <= 1e-6 for s in result.solutions)
+
+
+LIMBS = 'squid_grasper', 'squid_palpation', 'squid_camera', 'squid_light'
+
+
+@pytest.fixture(scope='module', params=[*LIMBS, 'two_module_arm', 'four_piece_finger'])
+def any_solver(request):
+    arm = make_arm(load_robot(request.param))
+    return InverseKinematics(arm, build_table(arm, 20_000))
+
+
+@settings(max_examples=12)
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_the_nearest_point_is_reached_as_the_next_target(any_solver, seed, hold):
+    """As the message prints it, in the frame that the message names."""
+    random, arm = np.random.default_rng(seed), any_solver.arm
+    names = arm.robot.segment_names
+    held = names[:1] if hold and len(names) > 1 and arm.n_actuators > 3 else ()
+    tips_m = any_solver.table.tips_m
+    middle_m = tips_m.mean(axis=0)
+    target_m = middle_m + random.uniform(-1.6, 1.6, 3) * np.ptp(tips_m, axis=0).max() / 2.0
+    result = any_solver.solve(target_m, held_segments=held)
+    if result.reachable:
+        return
+    assert not result.solutions and arm.robot.base.frame in result.message
+    printed = re.findall(r'\(([^()]*)\) mm in', result.message)[-1]
+    for next_m in (result.nearest_m, 1e-3 * np.array([float(v) for v in printed.split(',')])):
+        assert any_solver.solve(next_m, held_segments=held).solutions
 
 
 def test_axis_that_cannot_be_had(solver):

@@ -135,3 +135,14 @@ def test_reachable_set_of_two_modules(paper_arm):
         for p, d in zip(points[clear], reachable.distance_m(points[clear]), strict=True)
     ][:100]
     assert np.mean(agree) >= 0.97  # a fold of the boundary may be thinner than a cell
+
+
+def test_solutions_have_the_bend_convention_of_configuration():
+    arm = make_arm(load_robot('four_piece_finger'))
+    solver = InverseKinematics(arm, build_table(arm, 2000))
+    bent = arm.configuration(arm.actuation_at(np.full(1, -80e3)))
+    (solution,) = solver.solve(bent.tip_m).solutions
+    assert bent.theta_rad[0] < 0.0
+    assert solution.theta_rad == pytest.approx(bent.theta_rad, abs=1e-4)
+    assert solution.phi_rad == pytest.approx(bent.phi_rad)
+    assert solution.ell_m == pytest.approx(bent.ell_m)
