@@ -19,6 +19,7 @@ the pressures nor an oscillation raises the gain much.
 """
 
 import math
+import statistics
 from collections import deque
 from dataclasses import dataclass
 
@@ -99,12 +100,13 @@ class BiasFilter:
 
     @property
     def swing_m(self) -> float:
-        """Return the root mean square distance [m] of the last rings from the estimated tip.
+        """Return the root median square distance [m] of the last rings from the estimated tip.
 
         The camera's own noise is taken off. The estimate contains no swing, so this is the swing.
+        The median, because rings of something else than the tip are no swing.
         """
         squares_m2 = [square_m2 for _, square_m2 in self._swings_m2]
-        return math.sqrt(max(0.0, sum(squares_m2) / len(squares_m2))) if squares_m2 else 0.0
+        return math.sqrt(max(0.0, statistics.median(squares_m2))) if squares_m2 else 0.0
 
     def add_pressures(self, stamp_s: float, pressures_pa: np.ndarray) -> None:
         """Add measured gauge pressures [Pa], shape (n,); samples out of order are dropped."""

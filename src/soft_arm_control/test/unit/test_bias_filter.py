@@ -138,3 +138,14 @@ def test_a_swing_is_measured_and_is_no_bias(estimator, arm, amplitude_m, least_m
     feed(estimator, arm, 4.0, 0.06, outlier=lambda t_s: swing_m * np.sin(2 * np.pi * 1.5 * t_s))
     assert least_m <= estimator.swing_m <= most_m
     assert np.linalg.norm(estimator.error_m(np.full(6, 0.1)) - ERROR) <= 0.3 * amplitude_m + 1e-4
+
+
+def test_one_image_of_something_else_is_no_swing(estimator, arm):
+    feed(
+        estimator,
+        arm,
+        2.0,
+        0.06,
+        outlier=lambda t_s: np.array([0.1, 0, 0]) if 1.79 < t_s < 1.83 else 0.0,
+    )
+    assert estimator.swing_m < 2e-4
