@@ -3,7 +3,8 @@
 In: `pressures`, `tip_pose`. Out: `tip_estimate` (PointStamped in the base frame) for every message
 of pressures, and diagnostics. It has no command to publish, so it runs beside a replayed bag. A
 message with a value that is not finite, another frame or an old stamp is ignored, as by
-`tip_controller`; what that learns at its goals this node does not know.
+`tip_controller`; what that learns at its goals this node does not know. When time jumps back, as in
+a bag that is played again, the estimate begins again.
 """
 
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from geometry_msgs.msg import PointStamped, PoseWithCovarianceStamped
 from std_msgs.msg import Header
 
+from soft_arm_control.errors import MessageError
 from soft_arm_control.ros import conversions
 from soft_arm_control.ros.unusable_messages import UnusableMessages
 from soft_arm_control.tip.bias_filter import BiasFilter
@@ -58,7 +60,11 @@ class TipEstimatorNode(Node):
         with self._ignored.of('pressures'):
             stamp_s = conversions.recent_s(message.header.stamp, self.now_s())
             pressures_pa = conversions.pressures_from_msg(message, self._robot)
-            self._filter.add_pressures(stamp_s, pressures_pa)
+            jumps = self._filter.time_jumps
+            if not self._filter.add_pressures(stamp_s, pressures_pa):
+                raise MessageError('its stamp is not newer than that of the message before')
+            if self._filter.time_jumps > jumps:
+                self.get_logger().warning('time has jumped back: the estimate begins again')
             self._pressures_rate.tick()
             header = Header(stamp=message.header.stamp, frame_id=self._robot.base.frame)
             point = conversions.point_message(self._filter.tip_m())
@@ -76,6 +82,7 @@ class TipEstimatorNode(Node):
             'pressures_hz': self._pressures_rate.rate_hz,
             'tip_pose_hz': self._rings_rate.rate_hz,
             'ignored_messages': self._ignored.count,
+            'time_jumps': self._filter.time_jumps,
         }
         if not self._pressures_rate.rate_hz:
             return diagnostics.STALE, self._ignored.last or 'no pressures are received', values

@@ -44,6 +44,7 @@ class BiasFilterSettings:
     timing_memory_s: float = 10.0  # for which that time stays what it was
     blur_s: float = 0.02  # times speed: error of the model in motion that is no such time
     history_s: float = 2.0
+    jump_s: float = 1.0  # a sample this much older than the newest one: time has jumped back
     gate_deviations: float = 6.0  # a ring further off, in standard deviations, is rejected
     gate_images: int = 5  # so many rejected rings that agree with each other reset the estimate
     # Of the arm's length: sag and swing of a soft arm come to a third of it, so beyond this the
@@ -73,8 +74,16 @@ class BiasFilter:
         self._residual_model = residual_model
         self._dynamics = dynamics
         self._settings = settings
-        self._lagged_pa = np.zeros(arm.n_actuators)
-        self.effect = PressureEffect(dynamics, self._lagged_pa)
+        self._largest_error_m = settings.largest_error_share * float(
+            np.linalg.norm(arm.tip(arm.length_limits_m[1]))
+        )
+        self.time_jumps = 0  # after each, the estimate began again
+        self._begin()
+
+    def _begin(self) -> None:
+        settings = self._settings
+        self._lagged_pa = np.zeros(self._arm.n_actuators)
+        self.effect = PressureEffect(self._dynamics, self._lagged_pa)
         self._history: deque[_Sample] = deque()
         # Bias [m] (3) and time [s] by which the arm is ahead of its model, with their covariance.
         self._state = np.zeros(4)
@@ -83,9 +92,6 @@ class BiasFilter:
         self._rejected_m: deque[np.ndarray] = deque(maxlen=settings.gate_images)  # biases
         # Stamp, and squared distance of the ring from the estimate less the camera's variance.
         self._swings_m2: deque[tuple[float, float]] = deque()
-        self._largest_error_m = settings.largest_error_share * float(
-            np.linalg.norm(arm.tip(arm.length_limits_m[1]))
-        )
         self.contradiction = ''  # why the last ring cannot be this arm's; empty if it can
 
     @property
@@ -108,17 +114,24 @@ class BiasFilter:
         squares_m2 = [square_m2 for _, square_m2 in self._swings_m2]
         return math.sqrt(max(0.0, statistics.median(squares_m2))) if squares_m2 else 0.0
 
-    def add_pressures(self, stamp_s: float, pressures_pa: np.ndarray) -> None:
-        """Add measured gauge pressures [Pa], shape (n,); samples out of order are dropped."""
+    def add_pressures(self, stamp_s: float, pressures_pa: np.ndarray) -> bool:
+        """Add measured gauge pressures [Pa], shape (n,); return whether they were used.
+
+        A sample out of order is not used. One from before `jump_s` ago, as when a bag is played
+        again, begins the estimate again.
+        """
         pressures_pa = np.asarray(pressures_pa, float)
+        if self._history and stamp_s < self._history[-1].stamp_s - self._settings.jump_s:
+            self._begin()
+            self.time_jumps += 1
         if not self._history:
             self._lagged_pa = pressures_pa
             self.effect = PressureEffect(self._dynamics, pressures_pa)
             self._history.append(_Sample(stamp_s, pressures_pa))
-            return
+            return True
         last = self._history[-1]
         if stamp_s <= last.stamp_s:
-            return
+            return False
         dt_s = stamp_s - last.stamp_s
         share = lag_share(dt_s, self._dynamics.mechanical_lag_s)
         effective_pa = self.effect.advance(dt_s, pressures_pa)
@@ -126,6 +139,7 @@ class BiasFilter:
         self._history.append(_Sample(stamp_s, self._lagged_pa))
         while stamp_s - self._history[0].stamp_s > self._settings.history_s:
             self._history.popleft()
+        return True
 
     def add_ring(self, stamp_s: float, ring_m: np.ndarray, covariance_m2: np.ndarray) -> bool:
         """Update the estimate with a measured ring centre [m]; return whether it was used.

@@ -312,6 +312,8 @@ class TipController:
 
     def _fault(self, now_s: float, open_loop: bool) -> tuple[Outcome, str] | None:
         s = self._settings
+        if self._goal is not None and now_s < self._start_s:
+            return Outcome.TIMEOUT, 'time has jumped back: send the goal again'
         if lost := self.liveness.driver_lost(now_s, s.pressures_timeout_s, s.driver_gone_s):
             return Outcome.DRIVER_LOST, lost
         if open_loop:

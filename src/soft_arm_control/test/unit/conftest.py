@@ -69,6 +69,9 @@ class Loop:
     def errors_m(self, target_m, last_s):
         return np.linalg.norm(np.mean(self.tips_m[-round(last_s / PERIOD_S) :], axis=0) - target_m)
 
+    def forget_images(self):
+        self._images.clear()
+
     def _tick(self):
         self.plant.step(PERIOD_S)
         self.ticks += 1

@@ -149,3 +149,11 @@ def test_one_image_of_something_else_is_no_swing(estimator, arm):
         outlier=lambda t_s: np.array([0.1, 0, 0]) if 1.79 < t_s < 1.83 else 0.0,
     )
     assert estimator.swing_m < 2e-4
+
+
+def test_time_that_jumps_back_begins_the_estimate_again(estimator, arm):
+    feed(estimator, arm, 4.0, 0.06, error_m=-ERROR)
+    assert not estimator.add_pressures(3.9, pressures_at(3.9)) and not estimator.time_jumps
+    feed(estimator, arm, 2.0, 0.06)
+    assert estimator.time_jumps == 1
+    assert np.linalg.norm(estimator.error_m(np.full(6, 0.1)) - ERROR) < 1e-4

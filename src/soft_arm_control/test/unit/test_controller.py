@@ -329,3 +329,16 @@ def test_nothing_is_commanded_before_the_first_goal(loop):
     assert loop.controller.applied_pa is None
     with pytest.raises(GoalError, match='no measured pressures'):
         loop.controller.start(loop.goal(MIDDLE), loop.now_s)
+
+
+def test_time_that_jumps_back_ends_the_goal_and_the_next_is_reached(loop):
+    loop.now_s = 100.0
+    loop.run(0.5)
+    loop.controller.start(loop.goal(MIDDLE), loop.now_s)
+    loop.run(0.3)
+    loop.now_s = 10.0
+    assert loop.run(PERIOD_S).outcome in (Outcome.TIMEOUT, Outcome.DRIVER_LOST)
+    loop.forget_images()
+    loop.run(0.5)
+    loop.controller.start(loop.goal(MIDDLE), loop.now_s)
+    assert loop.until_end().outcome is Outcome.REACHED
