@@ -55,19 +55,18 @@ class LivenessMonitor:
     def heard(self, source: str, stamp_s: float) -> None:
         """Record the stamp [s] of a sample of a source."""
         last_s = self._heard_s.get(source, -math.inf)
-        if source == DRIVER and abs(stamp_s - last_s) > self._gone_s:
+        if source == DRIVER and stamp_s - last_s > self._gone_s:
             self._inactive_s = None  # perhaps a restarted driver, whose state is not known yet
-        # Older than the newest one by that much: time has jumped back.
-        self._heard_s[source] = stamp_s if last_s - stamp_s > self._gone_s else max(stamp_s, last_s)
+        self._heard_s[source] = max(stamp_s, last_s)
 
     def add_driver_state(self, stamp_s: float, active: bool) -> None:
         """Record whether the driver is active. Before the first call it is assumed to be."""
-        if self._state_s - self._gone_s <= stamp_s < self._state_s:
+        if stamp_s < self._state_s:
             return
         self._state_s = stamp_s
         if active:
             self._inactive_s = None
-        elif self._inactive_s is None or stamp_s < self._inactive_s:
+        elif self._inactive_s is None:
             self._inactive_s = stamp_s
 
     def last_s(self, source: str) -> float:
@@ -77,8 +76,6 @@ class LivenessMonitor:
     def silence_s(self, source: str, now_s: float) -> float:
         """Return the time since a source's newest sample [s], less the loop's last stall."""
         heard_s = self.last_s(source)
-        if heard_s - now_s > self._gone_s:
-            return math.inf  # heard before time jumped back
         if source == DRIVER and now_s - heard_s > self._gone_s:
             return now_s - heard_s
         began_s, ended_s = self._stall_began_s, self._stall_ended_s
