@@ -2,6 +2,7 @@
 
 import argparse
 import shlex
+import sys
 import tempfile
 from pathlib import Path
 
@@ -34,7 +35,9 @@ def _launch(options: argparse.Namespace) -> int:
         _show(declared_arguments(options.file))
         return 0
     with tempfile.TemporaryDirectory(prefix='softarm_launch_') as scratch:
-        description = describe(options.file, dict(map(_pair, options.arguments)), Path(scratch))
+        given = dict(map(_pair, options.arguments))
+        _warn_of_undeclared(options.file, given)
+        description = describe(options.file, given, Path(scratch))
         if options.print:
             for process in description.processes:
                 print(f'[{process.name}] {shlex.join(process.command)}')
@@ -49,6 +52,20 @@ def _pair(text: str) -> tuple[str, str]:
     if not separator or not name:
         raise LaunchError(f'{text!r} is not of the form NAME:=VALUE')
     return name, value
+
+
+def _warn_of_undeclared(file: Path, given: dict[str, str]) -> None:
+    """Name arguments without effect; `ros2 launch` ignores them silently."""
+    declared = declared_arguments(file)
+    for name in given:
+        if name not in declared:
+            known = ', '.join(sorted(declared)) or 'none'
+            print(
+                f'[WARNING] [launch]: argument {name!r} is not declared and has no effect; '
+                f'declared: {known}',
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 def _show(arguments: dict[str, Argument]) -> None:

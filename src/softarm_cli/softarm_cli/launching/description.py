@@ -3,6 +3,7 @@
 Reads the part of ROS 2's XML launch format that the launch files here use, with the meaning that
 `ros2 launch` (Jazzy) gives it: a group is a scope, an include is not; parameters are passed to a
 node as files, and later files win. Anything else is refused, with file and line.
+`test_launch_semantics.py` holds that meaning case by case, as observed with `ros2 launch`.
 """
 
 import math
@@ -14,8 +15,9 @@ from pathlib import Path
 
 import yaml
 
-from softarm_cli.launching import substitutions
 from softarm_cli.launching.packages import find_executable
+from softarm_cli.launching.substitutions import Scope, SubstitutionError, words
+from softarm_cli.launching.values import typed_value
 from softarm_cli.launching.xml import Element, LaunchError, read, where
 
 _CONDITIONS = {'if', 'unless'}
@@ -86,19 +88,12 @@ def describe(path: Path, given: dict[str, str], scratch: Path) -> Description:
 
     Args:
         path: The launch file.
-        given: Values of arguments, as on the command line.
+        given: Values of arguments, as on the command line; undeclared ones are variables, too.
         scratch: Folder for the parameter files that single parameters are written to.
 
     Raises:
-        LaunchError: If anything in it is unknown, undeclared, missing or malformed.
+        LaunchError: If anything in it is unknown, missing or malformed.
     """
-    declared = declared_arguments(path)
-    undeclared = sorted(set(given) - set(declared))
-    if undeclared:
-        known = ', '.join(sorted(declared)) or 'none'
-        raise LaunchError(
-            f'{where(path)}: argument {undeclared[0]!r} is not declared; declared: {known}'
-        )
     reader = _Reader(scratch)
     reader.variables.update(given)
     reader.file(path)
@@ -112,7 +107,7 @@ class _Reader:
         self.description = Description()
         self.variables: dict[str, str] = {}
         self._environment = dict(os.environ)
-        self._namespace = ''
+        self._namespace: str | None = None  # none is given
         self._scratch = scratch
         self._files: list[Path] = []
         self._actions: dict[str, Callable[[Element], None]] = {
@@ -153,12 +148,13 @@ class _Reader:
             return self._boolean(element, name) == (name == 'if')
         return True
 
+    def _scope(self, element: Element) -> Scope:
+        return Scope(self.variables, self._environment, str(element.file.parent))
+
     def _expand(self, element: Element, text: str) -> str:
         try:
-            return substitutions.expand(
-                text, self.variables, self._environment, str(element.file.parent)
-            )
-        except substitutions.SubstitutionError as error:
+            return self._scope(element).expand(text)
+        except SubstitutionError as error:
             raise element.error(str(error)) from error
 
     def _value(self, element: Element, name: str, default: str | None = None) -> str:
@@ -167,29 +163,16 @@ class _Reader:
         return self._expand(element, element.required(name))
 
     def _words(self, element: Element, name: str) -> list[str]:
+        if name not in element.attributes:
+            return []
+        scope = self._scope(element)
         try:
-            words = substitutions.split(element.attributes.get(name, ''))
-        except ValueError as error:
-            raise element.error(f'{name}={element.attributes[name]!r}: {error}') from error
-        return [self._expand(element, word) for word in words]
+            return [scope.join(word) for word in words(element.attributes[name])]
+        except SubstitutionError as error:
+            raise element.error(str(error)) from error
 
     def _boolean(self, element: Element, name: str, default: str | None = None) -> bool:
-        value = self._value(element, name, default)
-        if value.strip().lower() not in _BOOLEANS:
-            raise element.error(
-                f'{name}={value!r} of <{element.tag}> is neither true, 1, false nor 0'
-            )
-        return _BOOLEANS[value.strip().lower()]
-
-    def _number(self, element: Element, name: str, default: str, least: float, what: str) -> float:
-        text = self._value(element, name, default)
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if not least <= value < math.inf:
-            raise element.error(f'{name}={text!r} is not {what}')
-        return value
+        return _truth(element, name, self._value(element, name, default))
 
     def _arg(self, element: Element) -> None:
         element.check({'name', 'default', 'description'} | _CONDITIONS, {'choice'})
@@ -214,17 +197,17 @@ class _Reader:
 
     def _let(self, element: Element) -> None:
         element.check({'name', 'value'} | _CONDITIONS)
-        self.variables[element.required('name')] = self._value(element, 'value')
+        self.variables[self._value(element, 'name')] = self._value(element, 'value')
 
     def _set_env(self, element: Element) -> None:
         element.check({'name', 'value'} | _CONDITIONS)
-        self._environment[element.required('name')] = self._value(element, 'value')
+        self._environment[self._value(element, 'name')] = self._value(element, 'value')
 
     def _include(self, element: Element) -> None:
         element.check({'file'} | _CONDITIONS, {'arg'})
         for argument in element.children:
             argument.check({'name', 'value'})
-            self.variables[argument.required('name')] = self._value(argument, 'value')
+            self.variables[self._value(argument, 'name')] = self._value(argument, 'value')
         path = Path(self._value(element, 'file'))
         if not path.is_file():
             raise element.error(f'included file {_beside(element, path)} does not exist')
@@ -234,23 +217,24 @@ class _Reader:
         element.check({'scoped'} | _CONDITIONS, set(self._actions))
         kept = dict(self.variables), dict(self._environment), self._namespace
         self._run(element.children)
-        if self._boolean(element, 'scoped', 'true'):
+        if _truth(element, 'scoped', element.attributes.get('scoped', 'true')):
             self.variables, self._environment, self._namespace = kept
 
     def _push_namespace(self, element: Element) -> None:
         element.check({'namespace'} | _CONDITIONS)
         self._namespace = self._namespace_of(element)
 
-    def _namespace_of(self, element: Element) -> str:
-        """Return the element's namespace below the present one; an absolute one replaces it."""
-        inner = self._value(element, 'namespace', '')
+    def _namespace_of(self, element: Element) -> str | None:
+        """Return the element's namespace in the current one; an absolute one replaces it."""
+        if 'namespace' not in element.attributes:
+            return self._namespace
+        inner = self._value(element, 'namespace')
         if inner.strip('/') and not re.fullmatch(f'/?{_NAME}(/{_NAME})*/?', inner):
             raise element.error(
                 f'namespace {inner!r} is not valid in ROS: {_NAME_RULE}; separate parts by /'
             )
-        if not inner or inner.startswith('/'):
-            return inner or self._namespace
-        return f'{self._namespace.rstrip("/")}/{inner}'
+        outer = '' if inner.startswith('/') else self._namespace or ''
+        return '/' + '/'.join(filter(None, (outer.strip('/'), inner.strip('/'))))
 
     def _executable(self, element: Element) -> None:
         element.check({'cmd', 'name'} | _PROCESS | _CONDITIONS)
@@ -265,17 +249,19 @@ class _Reader:
         known = {'pkg', 'exec', 'name', 'namespace', 'args'}
         element.check(known | _PROCESS | _CONDITIONS, {'param', 'remap'})
         package, executable = self._value(element, 'pkg'), self._value(element, 'exec')
-        namespace, name = self._namespace_of(element), self._value(element, 'name', '')
-        if name and not re.fullmatch(_NAME, name):
+        namespace = self._namespace_of(element)
+        name = self._value(element, 'name') if 'name' in element.attributes else None
+        if name is not None and not re.fullmatch(_NAME, name):
             raise element.error(f'node name {name!r} is not valid in ROS: {_NAME_RULE}')
         ros_arguments = ['-r', f'__node:={name}'] if name else []
         ros_arguments += ['-r', f'__ns:={namespace}'] if namespace else []
-        # An executable without a name chooses it itself: its parameters are for any node.
-        full_name = f'/{namespace.strip("/")}/{name}'.replace('//', '/') if name else None
+        full_name = f'{(namespace or "").rstrip("/")}/{name}' if name else None
+        # As `ros2 launch` does: without name or namespace the parameters are for any node.
+        rule = full_name if full_name and namespace else '/**'
         parameters: dict[str, object] = {}
         for child in element.children:
             if child.tag == 'param':
-                file = self._param(child, full_name or '/**', parameters)
+                file = self._param(child, rule, parameters)
                 ros_arguments += ['--params-file', file]
         for child in element.children:
             if child.tag == 'remap':
@@ -290,7 +276,7 @@ class _Reader:
 
     def _param(self, element: Element, node: str, parameters: dict[str, object]) -> str:
         """Return the parameter file of a <param>; one that is given by value is written."""
-        element.check({'name', 'value', 'from', 'type'})
+        element.check({'name', 'value', 'from', 'type', 'value-sep'})
         if ('from' in element.attributes) == ('name' in element.attributes):
             raise element.error('<param> takes either name and value, or from')
         if 'from' in element.attributes:
@@ -298,13 +284,17 @@ class _Reader:
             if not os.path.isfile(file):
                 raise element.error(f'parameter file {_beside(element, Path(file))} does not exist')
             return file
-        if element.attributes.get('type', 'str') != 'str':
-            raise element.error(
-                f'type={element.attributes["type"]!r} is unknown: give str, or leave it out'
-            )
         assert self._scratch is not None
-        name, text = element.required('name'), self._value(element, 'value')
-        parameters[name] = text if 'type' in element.attributes else _parsed(element, text)
+        name, given = self._value(element, 'name'), element.attributes
+        try:
+            parameters[name] = typed_value(
+                element.required('value'),
+                given.get('type'),
+                given.get('value-sep'),
+                self._scope(element).expand,
+            )
+        except ValueError as error:
+            raise element.error(str(error)) from error
         path = self._scratch / f'launch_params_{len(list(self._scratch.iterdir()))}.yaml'
         path.write_text(yaml.safe_dump({node: {'ros__parameters': {name: parameters[name]}}}))
         return str(path)
@@ -325,10 +315,10 @@ class _Reader:
             raise element.error(
                 f'on_exit={element.attributes["on_exit"]!r} is unknown; the only value is shutdown'
             )
-        retries = self._number(element, 'respawn_max_retries', '-1', -math.inf, 'a whole number')
+        retries = _number(element, 'respawn_max_retries', '-1', -math.inf, 'a whole number')
         if retries % 1:
             raise element.error(f'respawn_max_retries={retries} is not a whole number')
-        delay_s = self._number(
+        delay_s = _number(
             element, 'respawn_delay', '0', 0.0, 'a number of seconds that is not negative'
         )
         self.description.processes.append(
@@ -348,18 +338,21 @@ class _Reader:
         )
 
 
-def _parsed(element: Element, text: str) -> object:
-    """Return a parameter's value by YAML's rules; literal text that is not YAML stays text."""
+def _truth(element: Element, name: str, text: str) -> bool:
+    if text.strip().lower() not in _BOOLEANS:
+        raise element.error(f'{name}={text!r} of <{element.tag}> is neither true, 1, false nor 0')
+    return _BOOLEANS[text.strip().lower()]
+
+
+def _number(element: Element, name: str, default: str, least: float, what: str) -> float:
+    """Return a literal number; `ros2 launch` takes no substitution here."""
+    text = element.attributes.get(name, default)
     try:
-        value = yaml.safe_load(text) if text else ''
-    except (yaml.YAMLError, ValueError):  # ValueError: a date of month 13
-        value = None if '$(' in element.attributes['value'] else text
-    kinds = {type(one) for one in value} if isinstance(value, list) else {type(value)}
-    if len(kinds) > 1 or not kinds <= {bool, int, float, str}:
-        raise element.error(
-            f'value={text!r} is by YAML rules not a parameter: '
-            'give type="str", or a list of one kind'
-        )
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not least <= value < math.inf:
+        raise element.error(f'{name}={text!r} is not {what}')
     return value
 
 

@@ -1,9 +1,16 @@
-"""The $(...) substitutions of ROS 2 launch files."""
+"""The $(...) substitutions of ROS 2 launch files, read as `ros2 launch` reads them.
 
+A backslash makes the next character literal. One space separates the arguments of a substitution;
+an argument with spaces stands in quotes. The value of a substitution is not expanded again.
+"""
+
+import math
 import re
 import shlex
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from ament_index_python.packages import (
     PackageNotFoundError,
@@ -11,106 +18,221 @@ from ament_index_python.packages import (
     get_package_share_directory,
 )
 
+from soft_arm_description.command_line import one_line
+
 _KNOWN = 'var, env, find-pkg-share, find-pkg-prefix, dirname, command, equals, not-equals'
 _COMMAND_S = 300.0  # of a command: calibrating a virtual rig on a busy machine
+_ON_STDERR = ('fail', 'warn', 'ignore', 'capture')
+_NAME = re.compile('[A-Za-z][A-Za-z0-9_-]*')
 
 
 class SubstitutionError(ValueError):
-    """A substitution that is not known or has no value."""
+    """A substitution that is malformed, not known, or has no value."""
 
 
-def expand(
-    text: str, variables: dict[str, str], environment: dict[str, str], directory: str
-) -> str:
-    """Return a text with every $(...) replaced, innermost first.
+@dataclass(frozen=True)
+class Substitution:
+    """One $(NAME ARGUMENT ..); each argument is a sequence of texts and substitutions."""
 
-    Args:
-        text: Value of an attribute.
-        variables: Launch configurations, for $(var NAME).
-        environment: Environment variables, for $(env NAME [DEFAULT]).
-        directory: Folder of the launch file, for $(dirname).
+    name: str
+    arguments: tuple[tuple['Part', ...], ...]
+
+
+Part = str | Substitution
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Values for substitutions: launch configurations, environment, folder of the launch file."""
+
+    variables: Mapping[str, str]
+    environment: Mapping[str, str]
+    directory: str
+
+    def expand(self, text: str) -> str:
+        """Return a text with every substitution replaced."""
+        return self.join(parse(text))
+
+    def join(self, parts: tuple[Part, ...]) -> str:
+        """Return the text of parsed parts."""
+        return ''.join(part if isinstance(part, str) else self._value(part) for part in parts)
+
+    def _value(self, call: Substitution) -> str:
+        arguments = [self.join(argument) for argument in call.arguments]
+        match call.name, arguments:
+            case 'dirname', []:
+                return self.directory
+            case 'var', [name, *default] if len(default) < 2:
+                if name not in self.variables and not default:
+                    declared = ', '.join(sorted(self.variables)) or 'none'
+                    raise SubstitutionError(
+                        f'launch configuration {name!r} is not declared; declared: {declared}'
+                    )
+                return self.variables.get(name, *default)
+            case 'env', [name, *default] if len(default) < 2:
+                if name not in self.environment and not default:
+                    raise SubstitutionError(
+                        f'environment variable {name!r} is not set and $(env {name}) gives no '
+                        'default'
+                    )
+                return self.environment.get(name, *default)
+            case 'find-pkg-share', [package]:
+                return _of_package(get_package_share_directory, package)
+            case 'find-pkg-prefix', [package]:
+                return _of_package(get_package_prefix, package)
+            case ('equals' | 'not-equals') as name, [one, other] if all(call.arguments):
+                return str(_equal(one, other) == (name == 'equals')).lower()
+            case 'command', [line, *on_stderr] if len(on_stderr) < 2:
+                return _output(line, *on_stderr)
+        given = ' '.join([call.name, *map(repr, arguments)])
+        raise SubstitutionError(f'unknown substitution $({given}); known: {_KNOWN}')
+
+
+def parse(text: str) -> tuple[Part, ...]:
+    """Return the texts and substitutions of an attribute's value.
+
+    Raises:
+        SubstitutionError: If a substitution is malformed.
     """
-    while (end := text.find(')', text.find('$('))) >= 0 and (
-        start := text.rfind('$(', 0, end)
-    ) >= 0:
-        text = (
-            text[:start]
-            + _value(text[start + 2 : end], variables, environment, directory)
-            + text[end + 1 :]
-        )
-    if '$(' in text:
-        raise SubstitutionError(f'{text!r} lacks a closing parenthesis')
-    return text
+    return _Parser(text).parts('', quote='')
 
 
-def split(text: str) -> list[str]:
-    """Split a command line into words as a shell does, but keep each $(...) whole."""
-    kept: list[str] = []
-    plain, depth, start = '', 0, 0
-    for i, character in enumerate(text):
-        if text.startswith('$(', i):
-            start = i if depth == 0 else start
-            depth += 1
-        if depth == 0:
-            plain += character
-        elif character == ')':
-            depth -= 1
-            if depth == 0:
-                plain += f'\0{len(kept)}\0'
-                kept.append(text[start : i + 1])
-    if depth:
-        raise SubstitutionError(f'{text!r} lacks a closing parenthesis')
-    return [
-        re.sub('\0(\\d+)\0', lambda match: kept[int(match[1])], word) for word in shlex.split(plain)
-    ]
+def words(text: str) -> list[tuple[Part, ...]]:
+    """Split a command line into words; a substitution is never split.
+
+    As in `ros2 launch`, quotes enclose plain text only.
+    """
+    found: list[tuple[Part, ...]] = []
+    word: list[Part] = []
+
+    def end() -> None:
+        found.append(tuple(word))
+        word.clear()
+
+    for part in parse(text) or ('',):
+        if not isinstance(part, str):
+            word.append(part)
+            continue
+        try:
+            plain = shlex.split(part)
+        except ValueError as error:
+            raise SubstitutionError(f'{part!r}: {error}; quotes enclose plain text only') from error
+        if not plain:
+            end()
+            continue
+        if part[0].isspace() and word:
+            end()
+        for k, piece in enumerate(plain):
+            if k:
+                end()
+            word.append(piece)
+        if part[-1].isspace():
+            end()
+    if word:
+        end()
+    return found
 
 
-def _value(
-    inside: str, variables: dict[str, str], environment: dict[str, str], directory: str
-) -> str:
-    kind, *arguments = inside.split(None, 2) or ['']
-    match kind, arguments:
-        case 'dirname', []:
-            return directory
-        case 'var', [name]:
-            if name not in variables:
-                declared = ', '.join(sorted(variables)) or 'none'
-                raise SubstitutionError(
-                    f'launch configuration {name!r} is not declared; declared: {declared}'
-                )
-            return variables[name]
-        case 'env', [name, *default]:
-            if name not in environment and not default:
-                raise SubstitutionError(
-                    f'environment variable {name!r} is not set and $(env {name}) gives no default'
-                )
-            return environment.get(name, default[0].strip('\'"') if default else '')
-        case 'find-pkg-share', [package]:
-            return _of_package(get_package_share_directory, package)
-        case 'find-pkg-prefix', [package]:
-            return _of_package(get_package_prefix, package)
-        case 'equals', [one, other]:
-            return str(one == other).lower()
-        case 'not-equals', [one, other]:
-            return str(one != other).lower()
-        case 'command', [_, *_]:
-            return _output(inside.removeprefix('command'))
-    raise SubstitutionError(f'unknown substitution $({inside}); known: {_KNOWN}')
+class _Parser:
+    def __init__(self, text: str):
+        self._text, self._at = text, 0
+
+    def parts(self, stops: str, quote: str) -> tuple[Part, ...]:
+        """Read until one of the stops; `quote` is the quote around this place, if any."""
+        found: list[Part] = []
+        plain = ''
+        while self._at < len(self._text) and (character := self._text[self._at]) not in stops:
+            if self._text.startswith('$(', self._at):
+                found += [plain] if plain else []
+                plain = ''
+                found.append(self._substitution(quote))
+                continue
+            if character == '\\' and self._at + 1 < len(self._text):
+                self._at += 1
+            plain += self._text[self._at]
+            self._at += 1
+        return tuple(found + ([plain] if plain else []))
+
+    def _substitution(self, quote: str) -> Substitution:
+        self._at += 2
+        name = _NAME.match(self._text, self._at)
+        if not name:
+            raise self._error('lacks the name of a substitution after $(')
+        self._at = name.end()
+        arguments = []
+        while self._next() == ' ':
+            self._at += 1
+            arguments.append(self._argument(quote))
+        if self._next() != ')':
+            raise self._error(
+                'lacks a closing parenthesis, or has an argument that needs quotes or one space'
+            )
+        self._at += 1
+        return Substitution(name[0], tuple(arguments))
+
+    def _argument(self, quote: str) -> tuple[Part, ...]:
+        mark = self._next()
+        if not quote and mark in ('"', "'"):
+            self._at += 1
+            inside = self.parts(mark, quote=mark)
+            if self._next() != mark:
+                raise self._error(f'lacks a closing {mark}')
+            self._at += 1
+            return inside
+        found = self.parts(' ()' + (quote or '"\''), quote)
+        if not found:
+            raise self._error('has an empty argument in a substitution')
+        return found
+
+    def _next(self) -> str:
+        return self._text[self._at : self._at + 1]
+
+    def _error(self, problem: str) -> SubstitutionError:
+        return SubstitutionError(f'{self._text!r} {problem}')
 
 
-def _output(quoted: str) -> str:
-    """Return what a command line, given as one quoted word, writes to standard output."""
+def _equal(one: str, other: str) -> bool:
+    """Compare as truth values or as numbers where both are, else as texts."""
+    truths = {'true': True, '1': True, 'false': False, '0': False}
+    if one.lower() in truths and other.lower() in truths:
+        return truths[one.lower()] == truths[other.lower()]
     try:
-        [line] = shlex.split(quoted)
+        return math.isclose(float(one), float(other))
+    except ValueError:
+        return one == other
+
+
+def _output(line: str, on_stderr: str = 'fail') -> str:
+    """Return what a command line writes to standard output."""
+    if on_stderr not in _ON_STDERR:
+        raise SubstitutionError(
+            f'$(command {line!r} {on_stderr!r}): the second argument must be one of '
+            f'{", ".join(_ON_STDERR)}'
+        )
+    stderr = subprocess.STDOUT if on_stderr == 'capture' else subprocess.PIPE
+    try:
         result = subprocess.run(
-            shlex.split(line), capture_output=True, text=True, check=True, timeout=_COMMAND_S
+            shlex.split(line),
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            check=True,
+            timeout=_COMMAND_S,
         )
     except subprocess.CalledProcessError as error:
+        lines = (error.stderr or '').strip().splitlines()
         raise SubstitutionError(
-            (error.stderr.strip().splitlines() or [f'{line}: exit code {error.returncode}'])[-1]
+            lines[-1] if lines else f'{line}: exit code {error.returncode}'
         ) from error
     except (ValueError, OSError, subprocess.TimeoutExpired) as error:
-        raise SubstitutionError(f'$(command{quoted}): {error}') from error
+        raise SubstitutionError(f'$(command {line!r}): {error}') from error
+    if result.stderr and on_stderr == 'fail':
+        raise SubstitutionError(
+            f'$(command {line!r}) wrote to standard error: {result.stderr.strip()}; '
+            'give warn as its second argument to go on'
+        )
+    if result.stderr and on_stderr == 'warn':
+        sys.stderr.write(f'[WARNING] [launch]: {one_line(result.stderr)}\n')
     return result.stdout
 
 

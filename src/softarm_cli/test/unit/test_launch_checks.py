@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from softarm_cli import launch_command
+
 LAUNCH = Path(__file__).parents[4] / 'launch'
 
 
@@ -19,7 +21,6 @@ LAUNCH = Path(__file__).parents[4] / 'launch'
         ('sim', 'tip_source:=nope', 'choose from: '),
         ('sim', 'map:=/nosuch.yaml', "register map '/nosuch.yaml'"),
         ('sim', 'rig:=nosuch', "rig 'nosuch' is not known"),
-        ('sim', 'nosuch:=1', "argument 'nosuch' is not declared"),
         ('sim', 'rviz:=perhaps', "if='perhaps'"),
         ('cell', 'rws_port:=-1', '-1 must be at least 0'),
         ('cell', 'map:=valve', "register map 'valve'"),
@@ -37,3 +38,12 @@ def test_a_bad_argument_starts_nothing(file, argument, message):
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (2, '')
     assert message in done.stderr and done.stderr.count('\n') == 1 and len(done.stderr) <= 301
+
+
+def test_an_undeclared_argument_is_named_and_ignored(tmp_path, capsys):
+    path = tmp_path / 'test.launch.xml'
+    path.write_text('<launch><arg name="x" default="1"/><executable cmd="echo $(var x)"/></launch>')
+    assert launch_command.main(['--print', str(path), 'y:=2']) == 0
+    out, err = capsys.readouterr()
+    assert out == '[echo-1] echo 1\n'
+    assert "'y' is not declared" in err and 'declared: x' in err and err.count('\n') == 1

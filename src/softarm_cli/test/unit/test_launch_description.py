@@ -5,7 +5,6 @@ import pytest
 import yaml
 
 from softarm_cli.launching.description import declared_arguments, describe
-from softarm_cli.launching.substitutions import SubstitutionError, expand, split
 from softarm_cli.launching.xml import LaunchError
 
 
@@ -59,40 +58,18 @@ def test_a_node_gets_name_namespace_remaps_and_arguments(launch, package):
     assert (process.name, process.output, process.respawn) == ('talker-1', 'screen', False)
 
 
-def test_parameters_go_to_this_node_with_yaml_types_and_later_ones_last(launch, package, tmp_path):
+def test_parameter_files_come_in_the_order_of_the_launch_file(launch, package, tmp_path):
     (tmp_path / 'all.yaml').write_text('/**:\n  ros__parameters:\n    x: 1\n')
     [process] = launch("""
         <node pkg="demo" exec="talker" name="driver" namespace="arm">
           <param from="$(dirname)/all.yaml"/>
           <param name="rate_hz" value="50.0"/>
-          <param name="on" value="true"/>
-          <param name="label" value="'7'"/>
-          <param name="words" value="a b"/>
-          <param name="text" type="str" value="1"/>
-          <param name="mail" value="@b"/>
         </node>""").processes
-    first, *files = arguments_after(process, '--params-file')
+    first, second = arguments_after(process, '--params-file')
     assert first == str(tmp_path / 'all.yaml')
-    loaded = [
-        yaml.safe_load(Path(file).read_text())['/arm/driver']['ros__parameters'] for file in files
-    ]
-    assert loaded == [
-        {'rate_hz': 50.0},
-        {'on': True},
-        {'label': '7'},
-        {'words': 'a b'},
-        {'text': '1'},
-        {'mail': '@b'},
-    ]
-
-
-def test_parameters_of_a_node_without_a_name_go_to_any(launch, package):
-    [process] = launch(
-        '<node pkg="demo" exec="talker"><param name="x" value="1"/></node>'
-    ).processes
-    assert list(yaml.safe_load(Path(arguments_after(process, '--params-file')[0]).read_text())) == [
-        '/**'
-    ]
+    assert yaml.safe_load(Path(second).read_text()) == {
+        '/arm/driver': {'ros__parameters': {'rate_hz': 50.0}}
+    }
 
 
 def test_groups_are_scopes_and_includes_are_not(launch, package, tmp_path):
@@ -123,23 +100,6 @@ def test_groups_are_scopes_and_includes_are_not(launch, package, tmp_path):
     assert processes[0].environment.get('SOFT_ARM_TEST') == '1'
     assert processes[1].environment.get('SOFT_ARM_TEST') is None
     assert processes[4].command == ('echo', 'yes')
-
-
-@pytest.mark.parametrize(
-    'value, started', [('true', ['yes']), ('1', ['yes']), ('False', ['no']), ('0', ['no'])]
-)
-def test_conditions(launch, value, started):
-    body = """<arg name="on"/>
-        <executable cmd="yes" if="$(var on)"/><executable cmd="no" unless="$(var on)"/>"""
-    assert [p.command[0] for p in launch(body, on=value).processes] == started
-
-
-def test_process_attributes(launch):
-    [process] = launch("""<executable cmd="yes" respawn="true" respawn_delay="0.5"
-        respawn_max_retries="3" on_exit="shutdown" output="screen"/>""").processes
-    assert (process.command, process.output) == (('yes',), 'screen')
-    assert (process.respawn, process.respawn_delay_s, process.respawn_max_retries) == (True, 0.5, 3)
-    assert process.shutdown_on_exit
 
 
 def test_declared_arguments_are_listed_without_values(tmp_path):
@@ -184,18 +144,7 @@ def test_declared_arguments_are_listed_without_values(tmp_path):
         (
             '<node pkg="demo" exec="talker"><param name="x" value="null"/></node>',
             {},
-            "value='null' is by YAML rules not a parameter",
-        ),
-        (
-            '<node pkg="demo" exec="talker"><param name="x" value="[1, 2.5]"/></node>',
-            {},
-            'a list of one kind',
-        ),
-        (
-            '<arg name="a" default="@b"/>'
-            '<node pkg="demo" exec="talker"><param name="x" value="$(var a)"/></node>',
-            {},
-            'type="str"',
+            'type="str", or a list of one kind',
         ),
         (
             '<executable cmd="echo $(var x)"/>',
@@ -237,7 +186,6 @@ def test_declared_arguments_are_listed_without_values(tmp_path):
             {'x': 'b'},
             "argument 'x' is 'b'; choose from: a",
         ),
-        ('<arg name="x" default=""/>', {'y': '1'}, "argument 'y' is not declared; declared: x"),
         ('<include file="$(dirname)/none.xml"/>', {}, 'none.xml does not exist'),
         ('<include file="$(dirname)/test.launch.xml"/>', {}, 'includes itself'),
         ('<executable cmd="echo">', {}, 'mismatched tag'),
@@ -250,23 +198,6 @@ def test_refusals_name_file_line_and_word(launch, package, body, given, message)
     assert 'test.launch.xml' in str(refusal.value)
 
 
-def test_substitutions_nest_and_default(tmp_path):
-    variables = {'rig': 'lab', 'lab': '10.0.0.1'}
-    assert expand('$(var $(var rig)):$(env PORT 502)', variables, {}, '/x') == '10.0.0.1:502'
-    assert expand('$(dirname)/config/$(var rig).yaml', variables, {}, '/x') == '/x/config/lab.yaml'
-    assert expand('a (b) c', variables, {}, '/x') == 'a (b) c'
-    with pytest.raises(SubstitutionError, match='closing parenthesis'):
-        expand('$(var rig', variables, {}, '/x')
-
-
-def test_the_output_of_a_command_is_a_value(launch):
-    [process] = launch(
-        """<arg name="robot" default="two words"/>
-        <executable cmd="echo $(command 'printf %s-%s $(var robot)')"/>"""
-    ).processes
-    assert process.command == ('echo', 'two-words')
-
-
 def test_a_nodes_full_name_and_values(launch, package):
     one, two = launch("""<push_ros_namespace namespace="/arm"/>
         <node pkg="demo" exec="talker" name="driver"><param name="port" value="7"/></node>
@@ -277,8 +208,3 @@ def test_a_nodes_full_name_and_values(launch, package):
         {'port': 7},
         '/top',
     )
-
-
-def test_splitting_keeps_substitutions_and_quotes_whole():
-    assert split('a "$(var x) y" $(env B $(var c))z') == ['a', '$(var x) y', '$(env B $(var c))z']
-    assert split('  ') == []
