@@ -115,5 +115,5 @@ def load_rig(name_or_path: str | Path) -> Rig:
             load_robot(robot)
         except RobotFileError as error:
             raise RigError(f'{path}: {error}') from error
-    is_template = folder.parent == template_rigs_root() and not is_path
+    is_template = folder.resolve().parent == template_rigs_root().resolve()
     return Rig(folder.name, folder, content.devices, robot, is_template)

@@ -36,6 +36,10 @@ def test_a_template_s_name_always_means_the_template(mine):
     assert load_rig(mine.parent / 'virtual').devices == 'real'
 
 
+def test_a_template_given_by_its_path_is_a_template():
+    assert load_rig(load_rig('virtual').folder).is_template
+
+
 def test_the_robot_may_lie_in_the_rig_s_folder(mine):
     (mine / 'rig.yaml').write_text('devices: real\nrobot: arm.yaml\n')
     with pytest.raises(RigError, match=r'mine/rig.yaml: robot file .*mine/arm.yaml'):

@@ -56,14 +56,17 @@ class Rig(Protocol):
         """Send a path: points [m] (k, 3), lengths [m] (k, n) and times [s] (k,) from now on."""
 
     def wait_until(self, stop_s: float) -> None:
-        """Return when the rig's clock, and the true tip, have reached a time [s].
+        """Return when the rig's clock, and its samples, have reached a time [s].
 
         Raises:
-            ExperimentError: If the rig ends or no true tip comes.
+            ExperimentError: If the rig ends or no samples come.
         """
 
     def tips(self, start_s: float, stop_s: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return times [s] (k,) in [start_s, stop_s] and true tips [m] (k, 3), base frame."""
+        """Return times [s] (k,) in [start_s, stop_s] and tips [m] (k, 3), base frame.
+
+        They are true tips on virtual devices, measured ones (`tip_pose`) on real devices.
+        """
 
     def measured_pa(self, start_s: float, stop_s: float) -> tuple[np.ndarray, np.ndarray]:
         """Return times [s] (k,) in [start_s, stop_s] and measured pressures [Pa] (k, n)."""

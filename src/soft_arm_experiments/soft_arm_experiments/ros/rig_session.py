@@ -15,6 +15,7 @@ from sensor_msgs.msg import CameraInfo
 from soft_arm_control.errors import ExperimentError, MessageError
 from soft_arm_control.ros import conversions
 from soft_arm_control.tip.command_shaper import PERIOD_S
+from soft_arm_description.rig import VIRTUAL
 from soft_arm_description.robot import Robot
 from soft_arm_experiments.arm.rig import Clock, Ending, rate_hz
 from soft_arm_msgs.action import FollowPath, MoveTip
@@ -187,7 +188,6 @@ class RigSession(Session):
 
     def wait_until(self, stop_s: float) -> None:
         """See `Rig.wait_until`."""
-        stamps_s = self.truth.stamps_s
         if self.clock == 'lockstep':
             # The tick comes after the true tip of this time; see `Ticker`.
             stop_s = PERIOD_S * np.ceil(stop_s / PERIOD_S - 1e-6)
@@ -200,16 +200,20 @@ class RigSession(Session):
                 self.check,
             )
             return
+        # Hardware knows no true tip; its pressures come until the end, also when the tip is lost.
+        virtual = self.devices.devices == VIRTUAL
+        stamps_s = (self.truth if virtual else self.pressures).stamps_s
         self.wait_for(
             lambda: bool(stamps_s) and stamps_s[-1] >= stop_s,
             stop_s - self.now_s() + 5.0,
-            f'the true tip on {TRUTH_TOPIC}',
+            f'the true tip on {TRUTH_TOPIC}' if virtual else 'pressures',
             self.check,
         )
 
     def tips(self, start_s: float, stop_s: float) -> tuple[np.ndarray, np.ndarray]:
         """See `Rig.tips`."""
-        times_s, tips_m, _ = self.truth.since(start_s, stop_s)
+        tips = self.truth if self.devices.devices == VIRTUAL else self.rings
+        times_s, tips_m, _ = tips.since(start_s, stop_s)
         return times_s, tips_m
 
     def measured_pa(self, start_s: float, stop_s: float) -> tuple[np.ndarray, np.ndarray]:

@@ -34,11 +34,11 @@ SAY_EVERY_S = 5.0
 class TipFromPoseParameters:
     """Parameters of the node."""
 
+    rig: str = parameters.parameter(
+        description='name of a rig, or path of its folder; its motion_capture calibration is used'
+    )
     robot: str = parameters.parameter(
         'two_module_arm', 'name of a shipped robot or path of a robot file'
-    )
-    rig: str = parameters.parameter(
-        'virtual', 'name of a rig, or path of its folder; its motion_capture calibration is used'
     )
     stale_s: float = parameters.parameter(
         0.2, 'age of the newest pose that is an error [s]', minimum=0.05, maximum=10.0

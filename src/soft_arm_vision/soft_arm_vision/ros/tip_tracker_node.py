@@ -29,11 +29,11 @@ from soft_arm_vision.tip_tracker import TipSight
 class TipTrackerParameters:
     """Parameters of the node."""
 
+    rig: str = parameters.parameter(
+        description='name of a rig, or path of its folder; its extrinsics are used'
+    )
     robot: str = parameters.parameter(
         'two_module_arm', 'name of a shipped robot or path of a robot file'
-    )
-    rig: str = parameters.parameter(
-        'virtual', 'name of a rig, or path of its folder; its extrinsics are used'
     )
     extrinsics_file: str = parameters.parameter('', "another extrinsics file; empty: the rig's")
     tip_source: str = parameters.parameter(

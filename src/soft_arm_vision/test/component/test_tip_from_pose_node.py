@@ -25,7 +25,7 @@ class Graph:
     """The node, and a probe that plays the motion capture and hears the answers."""
 
     def __init__(self, *parameters):
-        rclpy.init(args=['--ros-args', '-r', '__ns:=/soft_arm', *parameters])
+        rclpy.init(args=['--ros-args', '-r', '__ns:=/soft_arm', '-p', 'rig:=virtual', *parameters])
         self.probe = rclpy.create_node('probe', use_global_arguments=False)
         self.node = TipFromPoseNode()
         self.executor = SingleThreadedExecutor()

@@ -24,6 +24,7 @@ from soft_arm_description.robot import load_robot
 from soft_arm_node_kit import diagnostics, qos
 from soft_arm_sim.ros.conversions import image_message
 from soft_arm_vision.calibration import extrinsics
+from soft_arm_vision.ros.tip_from_pose_node import TipFromPoseNode
 from soft_arm_vision.ros.tip_tracker_node import TipTrackerNode
 
 DEADLINE_S = 300.0
@@ -41,6 +42,8 @@ class Graph:
                 '--ros-args',
                 '-r',
                 '__ns:=/soft_arm',
+                '-p',
+                'rig:=virtual',
                 '-p',
                 f'extrinsics_file:={extrinsics_file}',
                 *(word for given in parameters for word in ('-p', given)),
@@ -414,7 +417,8 @@ def test_overlay_is_drawn_on_demand(graph, render_ring):
 
 
 def test_missing_extrinsics_refuse_to_start(tmp_path):
-    rclpy.init(args=['--ros-args', '-p', f'extrinsics_file:={tmp_path}/none.yaml'])
+    given = ['-p', 'rig:=virtual', '-p', f'extrinsics_file:={tmp_path}/none.yaml']
+    rclpy.init(args=['--ros-args', *given])
     try:
         with pytest.raises(ValueError, match='softarm calibrate extrinsics'):
             TipTrackerNode()
@@ -423,7 +427,7 @@ def test_missing_extrinsics_refuse_to_start(tmp_path):
 
 
 def test_robot_without_a_ring_refuses_to_start():
-    rclpy.init(args=['--ros-args', '-p', 'robot:=modal_bellows'])
+    rclpy.init(args=['--ros-args', '-p', 'rig:=virtual', '-p', 'robot:=modal_bellows'])
     try:
         with pytest.raises(ValueError, match='modal_bellows has no ring'):
             TipTrackerNode()
@@ -441,3 +445,13 @@ def test_first_picture_that_takes_long_is_told_as_compiling(graph, monkeypatch):
         found = node.status()
         assert found[0] == level, found
     assert 'compiling' in found[1] and '30 s so far' in found[1]
+
+
+@pytest.mark.parametrize('node', [TipTrackerNode, TipFromPoseNode])
+def test_the_rig_must_be_given(node):
+    rclpy.init(args=[])
+    try:
+        with pytest.raises(ValueError, match='rig'):
+            node()
+    finally:
+        rclpy.try_shutdown()
