@@ -60,3 +60,15 @@ def test_an_answer_that_comes_while_a_goal_is_still_being_sent_is_not_lost(serve
         result = session.move_tip(np.array([0.0, 0.0, 0.2]), [], [], False, 0.001, 1.0)
         session.wait_for(lambda: result() is not None, DEADLINE_S, lambda: 'the result')
         assert result() == (True, '')
+
+
+def test_on_hardware_samples_are_awaited_and_tips_are_measured(ros_domain):
+    """No virtual rig publishes a true tip there."""
+    with RigSession(load_robot('two_module_arm')) as session:
+        now_s = session.now_s()
+        session.pressures.add(now_s, now_s, np.zeros(6))
+        session.rings.add(now_s - 0.1, now_s, np.array([0.0, 0.01, 0.2]))
+        session.wait_until(now_s - 0.05)
+        times_s, tips_m = session.tips(now_s - 1.0, now_s)
+    assert times_s == [now_s - 0.1]
+    np.testing.assert_array_equal(tips_m, [[0.0, 0.01, 0.2]])
