@@ -30,7 +30,10 @@ setup(
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
     entry_points={
-        'console_scripts': ['report_ready = softarm_cli.ros.report_ready_node:main'],
+        'console_scripts': [
+            'report_ready = softarm_cli.ros.report_ready_node:main',
+            'has_package = softarm_cli.launching.packages:has_package',
+        ],
         'softarm.commands': [
             'launch = softarm_cli.launch_command:main',
             'run = softarm_cli.run_command:main',

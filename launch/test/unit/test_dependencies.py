@@ -47,6 +47,7 @@ LIBRARIES = {  # import name: name on PyPI, rosdep key (None: comes from require
     'yaml': ('pyyaml', 'python3-yaml'),
     'yarl': ('yarl', None),
 }
+OTHER_ROS_KEYS = {'tf2_ros': 'tf2_ros_py'}  # tf2_ros is the C++ package
 ROS = {'ament_index_python', 'cv_bridge', 'rclpy', 'rosidl_adapter', 'tf2_ros'}
 ROS |= {'action_msgs', 'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs', 'lifecycle_msgs'}
 ROS |= {'rcl_interfaces', 'sensor_msgs', 'soft_arm_msgs', 'std_msgs', 'std_srvs', 'tf2_msgs'}
@@ -140,7 +141,15 @@ def pypi_names(names) -> set[str]:
 
 
 def rosdep_keys(names: set[str]) -> set[str]:
-    return {LIBRARIES[n][1] if n in LIBRARIES else n for n in names} - {None}
+    keys = {LIBRARIES[n][1] if n in LIBRARIES else OTHER_ROS_KEYS.get(n, n) for n in names}
+    return keys - {None}
+
+
+def packages_in_launch_files(package: str) -> set[str]:
+    """Packages whose nodes or files the launch files use."""
+    pattern = r'pkg="(\w+)"|\$\(find-pkg-(?:prefix|share) (\w+)\)'
+    texts = [path.read_text() for path in PACKAGES[package].glob('*.launch.xml')]
+    return {name for text in texts for names in re.findall(pattern, text) for name in names if name}
 
 
 @pytest.mark.parametrize('package', PACKAGES)
@@ -155,6 +164,7 @@ def test_package_xml_names_what_is_imported(package):
     code = named_in_package_xml(package, 'depend', 'exec_depend')
     tests = named_in_package_xml(package, 'test_depend')
     missing = rosdep_keys(imports_of_code(package, with_ros=True)) - code
+    missing |= packages_in_launch_files(package) - code
     assert not missing, f'not named as exec_depend: {sorted(missing)}'
     missing = rosdep_keys(imports_of_tests(package, with_ros=True)) - code - tests
     assert not missing, f'not named as test_depend: {sorted(missing)}'

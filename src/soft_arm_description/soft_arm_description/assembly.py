@@ -157,7 +157,7 @@ def as_assembly(robot: Robot | Assembly | str | Path) -> Assembly:
     if isinstance(robot, Assembly):
         return robot
     if not isinstance(robot, Robot):
-        if str(robot) in shipped_assemblies() or _is_assembly_file(robot):
+        if is_assembly(robot):
             return load_assembly(robot)
         robot = load_robot(robot)
     base = robot.base
@@ -165,9 +165,12 @@ def as_assembly(robot: Robot | Assembly | str | Path) -> Assembly:
     return Assembly(robot.name, robot.description, (), (alone,))
 
 
-def _is_assembly_file(path: str | Path) -> bool:
+def is_assembly(name_or_path: str | Path) -> bool:
+    """Return whether a name or path is that of an assembly, not of a robot."""
+    if str(name_or_path) in shipped_assemblies():
+        return True
     try:
-        content = read_yaml(path)
+        content = read_yaml(name_or_path)
     except (OSError, ValueError, YamlFileError):
         return False  # load_robot says what is wrong
     return isinstance(content, dict) and 'robots' in content

@@ -4,26 +4,31 @@ import os
 import sys
 from argparse import Namespace
 
+from soft_arm_description.assembly import is_assembly, load_assembly
 from soft_arm_description.command_line import CommandLine
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
-from soft_arm_description.urdf import robot_urdf
+from soft_arm_description.urdf import assembly_urdf, robot_urdf
 
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit status."""
-    parser = CommandLine(prog='robot_urdf', description='Print the URDF of a robot file.')
+    parser = CommandLine(
+        prog='robot_urdf', description='Print the URDF of a robot or assembly file.'
+    )
     parser.add_argument(
         'robot',
         nargs='?',
         default='two_module_arm',
-        help='name or path of the robot file (default: %(default)s)',
+        help='name or path of the robot or assembly file (default: %(default)s)',
     )
     return parser.answer(argv, _print_urdf)
 
 
 def _print_urdf(options: Namespace) -> int:
-    text = robot_urdf(load_robot(options.robot))
+    name = options.robot
+    is_one = is_assembly(name)
+    text = assembly_urdf(load_assembly(name)) if is_one else robot_urdf(load_robot(name))
     try:
         print(text, flush=True)
     except (

@@ -1,4 +1,4 @@
-"""URDF of any robot file, so that robot_state_publisher and rviz can show the robot bent.
+"""URDF of any robot or assembly file, for robot_state_publisher and rviz to show it bent.
 
 A segment of N sections is a chain of N R-R-P triples (turn about z, bend about y, extend along z),
 whose links are the chords of N equal parts of the arc, followed by a bend and a turn that align the
@@ -14,6 +14,9 @@ from xml.etree import ElementTree as Xml
 
 import numpy as np
 
+from soft_arm_description.assembly import Assembly
+from soft_arm_description.assembly_frames import WORLD_FRAME, body_frame, robots_with_frames
+from soft_arm_description.rigid_bodies import RigidBody
 from soft_arm_description.robot import Robot
 from soft_arm_description.segments import Segment, TorqueSegment
 
@@ -51,6 +54,43 @@ def section_joint_names(robot: Robot, segment: Segment) -> list[str]:
 def robot_urdf(robot: Robot) -> str:
     """Return the URDF text of a robot, from its base frame to its ring, if it has one."""
     root = Xml.Element('robot', name=robot.name)
+    _robot(root, robot)
+    return _written(root)
+
+
+def assembly_urdf(assembly: Assembly) -> str:
+    """Return the URDF text of an assembly: its bodies and robots in the frame `world`.
+
+    What stands in the world, on a body or on a tip hangs on a floating joint at its place in the
+    file: the node that moves the assembly publishes those frames, so that robot_state_publisher
+    must not.
+    """
+    root = Xml.Element('robot', name=assembly.name)
+    Xml.SubElement(root, 'link', name=WORLD_FRAME)
+    for body in assembly.bodies:
+        frame = body_frame(assembly, body.name)
+        link = Xml.SubElement(root, 'link', name=frame)
+        _body_visual(link, body)
+        _floating(root, WORLD_FRAME, frame, body.position_m, body.rpy_deg)
+    robots = robots_with_frames(assembly)
+    for mounted in assembly.robots:
+        robot, below = robots[mounted.name], robots.get(mounted.mount or '')
+        base, parent = robot.base, robot.base.parent_frame
+        if below:  # the link at its tip
+            parent = f'{below.base.frame_prefix}{below.segment_names[-1]}_end'
+        # The frames on tips are published by the node that moves the assembly, too.
+        _robot(root, robot.model_copy(update={'tip_frames': ()}))
+        _floating(root, parent, base.frame, base.position_m, base.rpy_deg)
+    return _written(root)
+
+
+def _written(root: Xml.Element) -> str:
+    Xml.indent(root)
+    return Xml.tostring(root, encoding='unicode', xml_declaration=True)
+
+
+def _robot(root: Xml.Element, robot: Robot) -> None:
+    """Add the links and joints of a robot, from its base frame on."""
     prefix, (x_m, y_m, z_m) = robot.base.frame_prefix, robot.base.flange_m
     base = Xml.SubElement(root, 'link', name=robot.base.frame)
     _visual(base, 'box', {'size': f'{x_m} {y_m} {z_m}'}, -z_m / 2, _DISC_RGBA)
@@ -67,8 +107,29 @@ def robot_urdf(robot: Robot) -> str:
         _visual(ring, 'cylinder', size, 0.0, rgba)
     for frame in robot.tip_frames:
         _fixed(root, link, frame)
-    Xml.indent(root)
-    return Xml.tostring(root, encoding='unicode', xml_declaration=True)
+
+
+def _body_visual(link: Xml.Element, body: RigidBody) -> None:
+    rgba = _BODY_RGBA if body.colour_rgb is None else _text(np.array([*body.colour_rgb, 1.0]))
+    if body.mesh is not None:
+        _visual(link, 'mesh', {'filename': f'file://{body.mesh}'}, 0.0, rgba)
+        return
+    assert body.size_m is not None  # as its file is checked
+    names = {'box': ('size',), 'sphere': ('radius',)}.get(body.shape, ('radius', 'length'))
+    values = (_text(np.array(body.size_m)),) if body.shape == 'box' else map(str, body.size_m)
+    shape = 'cylinder' if body.shape == 'capsule' else body.shape
+    _visual(link, shape, dict(zip(names, values, strict=True)), 0.0, rgba)
+
+
+def _floating(
+    root: Xml.Element,
+    parent: str,
+    child: str,
+    position_m: tuple[float, float, float],
+    rpy_deg: tuple[float, float, float],
+) -> None:
+    rpy = _text(np.radians(rpy_deg))
+    _joint(root, f'{child}_mount', 'floating', parent, child, _text(np.array(position_m)), rpy)
 
 
 def _segment(root: Xml.Element, robot: Robot, segment: Segment, parent: str) -> str:
@@ -169,12 +230,18 @@ def _fixed(root: Xml.Element, parent: str, child: str, place: str = '0 0 0') -> 
 
 
 def _joint(
-    root: Xml.Element, name: str, kind: str, parent: str, child: str, place: str = '0 0 0'
+    root: Xml.Element,
+    name: str,
+    kind: str,
+    parent: str,
+    child: str,
+    place: str = '0 0 0',
+    rpy: str = '0 0 0',
 ) -> Xml.Element:
     joint = Xml.SubElement(root, 'joint', name=name, type=kind)
     Xml.SubElement(joint, 'parent', link=parent)
     Xml.SubElement(joint, 'child', link=child)
-    Xml.SubElement(joint, 'origin', xyz=place, rpy='0 0 0')
+    Xml.SubElement(joint, 'origin', xyz=place, rpy=rpy)
     return joint
 
 

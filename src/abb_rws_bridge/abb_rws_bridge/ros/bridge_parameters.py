@@ -42,6 +42,12 @@ class BridgeParameters:
         0.5, 'age above which joint angles are reported as stale [s]', minimum=0.1, maximum=5.0
     )
     frame_prefix: str = parameter('abb_', 'prefix of the names of frames and joints')
+    base_position_m: list[float] = parameter(
+        (0.0, 0.0, 0.0), "x, y, z of the robot's base in the frame world [m]"
+    )
+    base_yaw_deg: float = parameter(
+        0.0, "turn of the robot's base about the vertical [deg]", minimum=-360.0, maximum=360.0
+    )
     target_symbol: str = parameter(
         'T_ROB1/J_Orientation_Target', 'RAPID jointtarget that the program moves to'
     )

@@ -1,12 +1,13 @@
 """Publishers of the node: each new value once, stamped with the time of its request."""
 
+import math
 import time
 
 from rclpy.duration import Duration
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
-from tf2_ros import TransformBroadcaster
+from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
 
 from abb_rws_bridge import irb120
 from abb_rws_bridge.event_log import NewEntries
@@ -29,6 +30,15 @@ class BridgePublishers:
         self._io = node.create_publisher(IoSignals, 'io', qos.LATCHED)
         self._log = node.create_publisher(ControllerEvent, 'event_log', qos.STATE)
         self._transforms = TransformBroadcaster(node)
+        self._static_transforms = StaticTransformBroadcaster(node)
+        self._static_transforms.sendTransform(
+            conversions.base_transform(
+                parameters.base_position_m,
+                math.radians(parameters.base_yaw_deg),
+                node.get_clock().now().to_msg(),
+                parameters.frame_prefix,
+            )
+        )
         self._description = node.create_publisher(String, 'robot_description', qos.LATCHED)
         self._description.publish(String(data=irb120.urdf(parameters.frame_prefix)))
         self._asked_s, self._new_entries = 0.0, NewEntries()

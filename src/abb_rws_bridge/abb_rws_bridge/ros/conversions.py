@@ -66,6 +66,26 @@ def move_limits(
     return request.tolerance_rad or tolerance_rad, request.timeout_s or timeout_s
 
 
+def base_transform(
+    position_m: Sequence[float], yaw_rad: float, stamp: Time, prefix: str
+) -> TransformStamped:
+    """Return the transform world -> base_link, with the base upright.
+
+    Raises:
+        ConfigurationError: If the position has not three values.
+    """
+    if len(position_m) != 3:
+        raise ConfigurationError(
+            f'base_position_m has {len(position_m)} values: give three, x, y and z [m]'
+        )
+    message = TransformStamped(child_frame_id=f'{prefix}base_link')
+    message.header.stamp, message.header.frame_id = stamp, 'world'
+    t, q = message.transform.translation, message.transform.rotation
+    t.x, t.y, t.z = position_m
+    q.z, q.w = math.sin(yaw_rad / 2), math.cos(yaw_rad / 2)
+    return message
+
+
 def transforms(joints_rad: np.ndarray, stamp: Time, prefix: str) -> list[TransformStamped]:
     """Return the transforms base_link -> link_1 .. link_6 -> tool0, with the frames of the URDF."""
     frames = [f'{prefix}base_link', *(f'{prefix}link_{i}' for i in range(1, 7)), f'{prefix}tool0']

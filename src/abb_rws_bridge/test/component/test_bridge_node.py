@@ -7,10 +7,13 @@ import signal
 import numpy as np
 import pytest
 from action_msgs.msg import GoalStatus
+from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from std_srvs.srv import SetBool, Trigger
 
 from abb_rws_bridge import irb120
+from abb_rws_bridge.errors import ConfigurationError
+from abb_rws_bridge.ros import conversions
 from rws_testing.bridge_operator import ACTIVATE, CLEANUP, CONFIGURE, DEACTIVATE, Operator
 from rws_testing.emulator_process import EmulatorProcess
 from soft_arm_msgs.action import MoveJoints
@@ -388,3 +391,14 @@ def test_configure_fails_where_nobody_is_and_works_when_somebody_is():
             successor.end()
     finally:
         running.close()
+
+
+def test_the_robot_stands_in_the_world():
+    stamp = Time(sec=1)
+    placed = conversions.base_transform([0.8, 0.0, 0.1], math.pi / 2, stamp, 'abb_')
+    assert (placed.header.frame_id, placed.child_frame_id) == ('world', 'abb_base_link')
+    at, turn = placed.transform.translation, placed.transform.rotation
+    np.testing.assert_allclose([at.x, at.y, at.z], [0.8, 0.0, 0.1])
+    np.testing.assert_allclose([turn.x, turn.y, turn.z, turn.w], [0, 0, 0.5**0.5, 0.5**0.5])
+    with pytest.raises(ConfigurationError, match='base_position_m'):
+        conversions.base_transform([0.8], 0.0, stamp, 'abb_')

@@ -2,9 +2,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from soft_arm_description.assembly import load_assembly, shipped_assemblies
+from soft_arm_description.assembly_frames import WORLD_FRAME, body_frame, robots_with_frames
 from soft_arm_description.cli import main
 from soft_arm_description.robot import load_robot, shipped_robots
-from soft_arm_description.urdf import joint_names, robot_urdf
+from soft_arm_description.urdf import assembly_urdf, joint_names, robot_urdf
 
 
 @pytest.mark.parametrize('name', sorted(shipped_robots()))
@@ -26,6 +28,30 @@ def test_links_and_joints_form_one_tree(name):
     )
 
 
+@pytest.mark.parametrize('name', sorted(shipped_assemblies()))
+def test_an_assembly_is_one_tree_in_the_world(name):
+    assembly = load_assembly(name)
+    robots = robots_with_frames(assembly)
+    tree = ElementTree.fromstring(assembly_urdf(assembly))
+    links = [link.get('name') for link in tree.findall('link')]
+    parents = {
+        j.find('child').get('link'): j.find('parent').get('link') for j in tree.findall('joint')
+    }
+    assert len(set(links)) == len(links) == len(parents) + 1
+    assert set(links) - set(parents) == {WORLD_FRAME}
+    assert set(parents.values()) <= set(links)
+    joints = [(j.get('name'), j.get('type')) for j in tree.findall('joint')]
+    moving = [joint for joint, kind in joints if kind in ('revolute', 'prismatic')]
+    assert moving == [joint for robot in robots.values() for joint in joint_names(robot)]
+    # whatever the simulation publishes itself
+    placed = {body_frame(assembly, body.name) for body in assembly.bodies}
+    placed |= {robot.base.frame for robot in robots.values()}
+    assert {joint for joint, kind in joints if kind == 'floating'} == {
+        f'{frame}_mount' for frame in placed
+    }
+    assert not {frame for robot in robots.values() for frame in robot.tip_frames} & set(links)
+
+
 def test_ring_has_the_size_of_the_robot_file():
     robot = load_robot('two_module_arm')
     tree = ElementTree.fromstring(robot_urdf(robot))
@@ -40,6 +66,8 @@ def test_ring_has_the_size_of_the_robot_file():
 def test_command(capsys):
     assert main(['two_module_arm']) == 0
     assert ElementTree.fromstring(capsys.readouterr().out.encode()).get('name') == 'two_module_arm'
+    assert main(['squid']) == 0
+    assert ElementTree.fromstring(capsys.readouterr().out.encode()).get('name') == 'squid'
     assert main(['missing']) == 2
     assert capsys.readouterr().err.count('\n') == 1
 

@@ -67,6 +67,16 @@ def pose_message(T: np.ndarray, frame: str, stamp) -> PoseStamped:
     return message
 
 
+def transform_message(T: np.ndarray, parent: str, child: str, stamp) -> TransformStamped:
+    """Return a pose (4, 4) in `parent` as the transform of `child`."""
+    pose = pose_message(T, parent, stamp)
+    message = TransformStamped(header=pose.header, child_frame_id=child)
+    at, translation = pose.pose.position, message.transform.translation
+    translation.x, translation.y, translation.z = at.x, at.y, at.z
+    message.transform.rotation = pose.pose.orientation
+    return message
+
+
 def inner_frame_messages(camera_name: str, stamp) -> list[TransformStamped]:
     """Return the transforms between the camera's frames, named as by realsense2_camera."""
     messages = []

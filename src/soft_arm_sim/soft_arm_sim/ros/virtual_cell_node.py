@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from sensor_msgs.msg import CameraInfo, Image, JointState
+from tf2_ros import StaticTransformBroadcaster
 
 from abb_rws_bridge.credentials import load_credentials
 from abb_rws_emulator.controller import irb120
@@ -39,6 +40,7 @@ from soft_arm_sim.ros.conversions import (
     gripper_state_message,
     image_message,
     piece_angles_message,
+    transform_message,
 )
 
 TRUTH_PERIOD_S = 0.01
@@ -80,7 +82,7 @@ class FingerCameraNode(Node):
     Publishes frames as orbbec_camera does with depth_registration.
     """
 
-    def __init__(self, camera: FingerCamera):
+    def __init__(self, camera: FingerCamera, base_frame: str):
         super().__init__(
             'finger_camera',
             namespace='/finger_camera',
@@ -95,6 +97,16 @@ class FingerCameraNode(Node):
         self._colour_info, self._depth_info = (
             self.create_publisher(CameraInfo, f'{name}/camera_info', qos.STATE)
             for name in ('color', 'depth')
+        )
+        # Its nominal place: as on hardware, only a calibration finds the true one.
+        self._tf = StaticTransformBroadcaster(self)
+        self._tf.sendTransform(
+            transform_message(
+                camera.parameters.mounting.T_base_optical_nominal,
+                base_frame,
+                OPTICAL_FRAME,
+                self.get_clock().now().to_msg(),
+            )
         )
 
     def publish(self, T_base_backbone: np.ndarray) -> None:  # noqa: N803
@@ -134,7 +146,7 @@ class VirtualCellNode(Node):
             self._server = DeviceThread(self._pcu2v)
             self._server.start()
             devices.callback(self._server.stop, RELEASE_S)
-            self._camera_node = FingerCameraNode(camera)
+            self._camera_node = FingerCameraNode(camera, robot.base.frame)
             devices.callback(self._camera_node.destroy_node)
             self._devices = devices.pop_all()
         self._gripper = self.create_publisher(GripperState, '~/debug/gripper_truth', qos.STATE)

@@ -17,7 +17,9 @@ import pytest
 import rclpy
 from pymodbus.client import ModbusTcpClient
 from rclpy.executors import SingleThreadedExecutor
+from rclpy.time import Time
 from sensor_msgs.msg import CameraInfo, Image, JointState
+from tf2_ros import Buffer, TransformListener
 
 from abb_rws_bridge.controller import Controller
 from abb_rws_bridge.credentials import Credentials
@@ -120,6 +122,17 @@ def test_the_camera_has_a_lens_and_depth_in_the_colours_pixels(cell):
     assert {m.header.frame_id for m in (colour, depth, info)} == {
         'finger_camera_color_optical_frame'
     }
+
+
+def test_the_camera_stands_in_the_tree_of_the_finger(cell):
+    buffer = Buffer()
+    listener = TransformListener(buffer, cell.node)
+    cell.until(
+        lambda: buffer.can_transform(
+            'soft_gripper_base_link', 'finger_camera_color_optical_frame', Time()
+        )
+    )
+    listener.unregister()
 
 
 def test_the_finger_bends_behind_its_controller_and_stops_at_an_object(cell):

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 from pathlib import Path
 
 from ament_index_python.packages import PackageNotFoundError, get_package_prefix
@@ -30,6 +31,18 @@ def find_executable(package: str, executable: str) -> str:
             f'it has: {", ".join(present) or "none"}'
         )
     return present[executable]
+
+
+def has_package(argv: list[str] | None = None) -> int:
+    """Print whether a package is installed, for conditions in launch files; return the status."""
+    [package] = sys.argv[1:] if argv is None else argv
+    try:
+        get_package_prefix(package)
+        answer = 'true'
+    except (PackageNotFoundError, ValueError):
+        answer = 'false'
+    sys.stdout.write(answer)
+    return 0
 
 
 def is_ours(package: str) -> bool:
