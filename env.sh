@@ -4,7 +4,7 @@ _ws=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 _venv=${SOFT_ARM_VENV:-$_ws/.venv}
 case ":${PATH}:" in *":$_venv/bin:"*) ;; *) export PATH=$_venv/bin:$PATH ;; esac
 
-if [ ! -d "/opt/ros/${ROS_DISTRO:-none}" ] && [ -d "$_venv/share/rclpy" ]; then
+if ! "$_ws/requirements/has_ros.sh" && [ -d "$_venv/share/rclpy" ]; then
   # ROS from PyPI wheels. Their RPATHs are wrong, so the loader is told where every bundled library lies.
   _libs=$_venv/lib
   for _dir in "$_venv"/lib/python3*/site-packages/ros_*.libs; do _libs=$_libs:$_dir; done

@@ -8,18 +8,18 @@ end() { [ "${CI:-}" = true ] && exec requirements/ci.sh; exit 0; }
 
 [ "$(uname -sm)" = 'Linux x86_64' ] || fail "this is $(uname -sm); the pinned wheels are for Linux x86_64 only"
 
-if [ -d "/opt/ros/${ROS_DISTRO:-none}" ]; then
-  [ "$ROS_DISTRO" = jazzy ] || fail "ROS_DISTRO is $ROS_DISTRO; this workspace is for ROS 2 Jazzy"
-  lock=requirements/ros_machine.txt site=--system-site-packages candidates=${PYTHON:-/usr/bin/python3}
+if requirements/has_ros.sh; then
+  [ "${ROS_DISTRO:-}" = jazzy ] || fail "ROS_DISTRO is ${ROS_DISTRO:-not set}; this workspace is for ROS 2 Jazzy"
+  lock=requirements/ros_machine.txt site=--system-site-packages candidates=${PYTHON:-/usr/bin/python3 python3} usable='import rclpy'
 else
   # once made, .venv keeps its interpreter until PYTHON asks for another
   made_with=$(sed -n '1s/^[^ ]* \([^ ]*\) .*/\1/p' .venv/stamp 2>/dev/null || true)
-  lock=requirements/wheels.txt site='' candidates=${PYTHON:-$made_with python3.12 python3.11 python3.13 python3}
+  lock=requirements/wheels.txt site='' usable='' candidates=${PYTHON:-$made_with python3.12 python3.11 python3.13 python3}
 fi
 # The interpreter itself, also where this or another virtual environment is active and its python comes first.
 python='' tried=''
 for candidate in $candidates; do
-  version=$("$candidate" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || continue
+  version=$("$candidate" -c "$usable"$'\nimport sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || continue
   tried="$tried $candidate is $version,"
   case $version in 3.11 | 3.12 | 3.13) python=$("$candidate" -c 'import sys; print(sys._base_executable)') && break ;; esac
 done
