@@ -23,7 +23,7 @@ DESCRIPTION = ROOT / 'src/soft_arm_description'
 RVIZ = sorted(DESCRIPTION.glob('rviz/*.rviz'))
 FOXGLOVE = sorted(DESCRIPTION.glob('foxglove/*.json'))
 PAGE = (ROOT / 'docs/reference/interfaces.md').read_text()
-LATCHED = 'target', 'robot_description'
+LATCHED = 'target', 'robot_description', 'object'
 
 each_file = pytest.mark.parametrize('path', RVIZ + FOXGLOVE, ids=lambda path: path.name)
 each_rviz_file = pytest.mark.parametrize('path', RVIZ, ids=lambda path: path.name)
@@ -75,7 +75,7 @@ def frames(path):
             ]
         )
         for display in displays(path):
-            found += [name for name in display.get('Frames', {}) if name != 'All Enabled']
+            found += [display['Reference Frame']] if display['Class'].endswith('/Axes') else []
         return found
     for panel in panels(path).values():
         found += [panel[key] for key in ('followTf',) if key in panel]
@@ -105,7 +105,7 @@ def test_each_robot_has_a_file_of_both_kinds():
 def test_every_topic_is_documented(path):
     assert len(topics(path)) > 2
     for topic in topics(path):
-        name = re.sub('^/(soft_arm|gripper|abb|squid)/', '', topic)
+        name = re.sub('^/(soft_arm|gripper|abb|squid|virtual_cell)/', '', topic)
         assert f'`{name}`' in PAGE, f'{topic} is not in docs/reference/interfaces.md'
 
 
@@ -138,6 +138,30 @@ def test_plots_name_fields_of_messages_and_every_panel_has_a_place(path):
     shown = json.dumps(json.loads(path.read_text())['layout'])
     for name in panels(path):
         assert f'"{name}"' in shown
+
+
+@each_rviz_file
+def test_only_frames_that_are_named_are_shown(path):
+    """The TF display shows all frames that its configuration does not name."""
+    assert not [d for d in displays(path) if d['Class'].endswith('/TF')]
+    assert {WORLD_FRAME} & set(frames(path)[1:]) == set()
+    axes = [d for d in displays(path) if d['Class'].endswith('/Axes')]
+    assert axes and all(d['Name'] == d['Reference Frame'] for d in axes)
+
+
+def test_the_view_of_the_cell_starts_at_the_finger_and_shows_the_object():
+    content = yaml.safe_load((DESCRIPTION / 'rviz/gripper_cell.rviz').read_text())
+    view = content['Visualization Manager']['Views']['Current']
+    finger = load_robot('four_piece_finger')
+    assert view['Target Frame'] == finger.base.frame and view['Distance'] < 0.5
+    assert '/virtual_cell/object' in topics(DESCRIPTION / 'rviz/gripper_cell.rviz')
+
+
+def test_limbs_of_the_squid_are_bodies():
+    shown = displays(DESCRIPTION / 'rviz/squid.rviz')
+    assert [d for d in shown if d['Class'].endswith('/RobotModel')]
+    [scene] = [d for d in shown if d['Class'].endswith('/MarkerArray')]
+    assert scene['Namespaces'] == {'bodies': True, 'body': False}
 
 
 @each_rviz_file

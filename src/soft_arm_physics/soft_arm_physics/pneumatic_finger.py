@@ -123,6 +123,14 @@ class PneumaticFinger:
                     'finger first, or give a larger gap'
                 )
 
+    def object_cube(self) -> tuple[np.ndarray, float] | None:
+        """Return the object's pose in the base, (4, 4), and its edge [m]; None: no object."""
+        with self._lock:
+            T_world_object = self._simulation.pose('object')
+        if np.array_equal(T_world_object[:3, 3], AWAY_M):
+            return None
+        return np.linalg.inv(self._T_world_base) @ T_world_object, self._edge_m
+
     def _T_world_object(self, gap_m: float | None) -> np.ndarray:  # noqa: N802
         T = np.eye(4)
         if gap_m is None:

@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import CameraInfo, JointState
 from sensor_msgs.msg import Image as ImageMessage
 from std_msgs.msg import Header
+from visualization_msgs.msg import Marker
 
 from soft_arm_msgs.msg import GripperState
 from soft_arm_sim.cameras.parameters import Image
@@ -75,6 +76,19 @@ def transform_message(T: np.ndarray, parent: str, child: str, stamp) -> Transfor
     translation.x, translation.y, translation.z = at.x, at.y, at.z
     message.transform.rotation = pose.pose.orientation
     return message
+
+
+def object_message(cube: tuple[np.ndarray, float] | None, frame: str, stamp) -> Marker:
+    """Return a marker of a cube: its pose (4, 4) in a frame, and its edge [m]; None removes it."""
+    marker = Marker(header=Header(stamp=stamp, frame_id=frame), ns='object')
+    if cube is None:
+        marker.action = Marker.DELETE
+        return marker
+    pose, marker.type = pose_message(cube[0], frame, stamp).pose, Marker.CUBE
+    marker.pose = pose
+    marker.scale.x = marker.scale.y = marker.scale.z = cube[1]
+    marker.color.r, marker.color.g, marker.color.b, marker.color.a = 0.9, 0.7, 0.2, 1.0
+    return marker
 
 
 def inner_frame_messages(camera_name: str, stamp) -> list[TransformStamped]:

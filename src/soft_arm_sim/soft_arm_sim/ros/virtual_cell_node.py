@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from sensor_msgs.msg import CameraInfo, Image, JointState
 from tf2_ros import StaticTransformBroadcaster
+from visualization_msgs.msg import Marker
 
 from abb_rws_bridge.credentials import load_credentials
 from abb_rws_emulator.controller import irb120
@@ -39,6 +40,7 @@ from soft_arm_sim.ros.conversions import (
     camera_info_message,
     gripper_state_message,
     image_message,
+    object_message,
     piece_angles_message,
     transform_message,
 )
@@ -151,6 +153,10 @@ class VirtualCellNode(Node):
             self._devices = devices.pop_all()
         self._gripper = self.create_publisher(GripperState, '~/debug/gripper_truth', qos.STATE)
         self._angles = self.create_publisher(JointState, '~/debug/piece_angles_truth', qos.STATE)
+        self._object, self._base_frame = (
+            self.create_publisher(Marker, '~/object', qos.LATCHED),
+            robot.base.frame,
+        )
         self.create_service(PlaceObject, '~/place_object', self._place_object)
         self._rate_hz = camera_parameters.image.rate_hz
         self.create_timer(
@@ -189,6 +195,11 @@ class VirtualCellNode(Node):
         try:
             self._plant.place_object(None if math.isnan(request.gap_m) else request.gap_m)
             response.success = True
+            self._object.publish(
+                object_message(
+                    self._plant.object_cube(), self._base_frame, self.get_clock().now().to_msg()
+                )
+            )
         except PhysicsError as error:
             response.message = str(error)
         return response

@@ -20,6 +20,7 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.time import Time
 from sensor_msgs.msg import CameraInfo, Image, JointState
 from tf2_ros import Buffer, TransformListener
+from visualization_msgs.msg import Marker
 
 from abb_rws_bridge.controller import Controller
 from abb_rws_bridge.credentials import Credentials
@@ -133,6 +134,21 @@ def test_the_camera_stands_in_the_tree_of_the_finger(cell):
         )
     )
     listener.unregister()
+
+
+def test_the_object_is_shown_where_it_stands(cell):
+    objects = []
+    heard = cell.node.create_subscription(
+        Marker, '/virtual_cell/object', objects.append, qos.LATCHED
+    )
+    assert cell.place(0.008).success
+    cell.until(lambda: objects)
+    shown = objects[-1]
+    assert (shown.header.frame_id, shown.action) == ('soft_gripper_base_link', Marker.ADD)
+    assert shown.pose.position.x - shown.scale.x / 2 == pytest.approx(0.018, abs=1e-6)
+    assert cell.place(math.nan).success
+    cell.until(lambda: objects[-1].action == Marker.DELETE)
+    cell.node.destroy_subscription(heard)
 
 
 def test_the_finger_bends_behind_its_controller_and_stops_at_an_object(cell):

@@ -68,14 +68,14 @@ class Scope:
                     raise SubstitutionError(
                         f'launch configuration {name!r} is not declared; declared: {declared}'
                     )
-                return self.variables.get(name, *default)
+                return self.variables[name] if name in self.variables else default[0]
             case 'env', [name, *default] if len(default) < 2:
                 if name not in self.environment and not default:
                     raise SubstitutionError(
                         f'environment variable {name!r} is not set and $(env {name}) gives no '
                         'default'
                     )
-                return self.environment.get(name, *default)
+                return self.environment[name] if name in self.environment else default[0]
             case 'find-pkg-share', [package]:
                 return _of_package(get_package_share_directory, package)
             case 'find-pkg-prefix', [package]:
