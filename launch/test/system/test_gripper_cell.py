@@ -106,10 +106,13 @@ def test_every_stream_is_fresh(cell, name):
     )
 
 
-def test_the_finger_hangs_on_the_robot(cell):
-    tip, base = 'soft_gripper_piece_4_tip', 'abb_base_link'
+@pytest.mark.parametrize(
+    'frame', ['abb_base_link', 'soft_gripper_piece_4_tip', 'finger_camera_color_optical_frame']
+)
+def test_robot_finger_and_camera_stand_in_the_world(cell, frame):
     cell.wait(
-        lambda: cell.buffer.can_transform(base, tip, rclpy.time.Time()), f'{tip} is known in {base}'
+        lambda: cell.buffer.can_transform('world', frame, rclpy.time.Time()),
+        f'{frame} is known in the world',
     )
 
 
