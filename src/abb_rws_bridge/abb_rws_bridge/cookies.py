@@ -27,7 +27,7 @@ class SessionCookies:
 
     @property
     def has_session(self) -> bool:
-        """Whether the controller has given a session."""
+        """True if the controller has given a session."""
         return SESSION_COOKIE in self._values
 
     @property

@@ -67,7 +67,7 @@ class Endpoint:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether requests stay on this machine."""
+        """True if requests stay on this machine."""
         try:
             return self.host == 'localhost' or ipaddress.ip_address(self.host).is_loopback
         except ValueError:

@@ -66,12 +66,12 @@ class Cycle:
 
     @property
     def armed(self) -> bool:
-        """Whether commands move the arm."""
+        """True if commands move the arm."""
         return self._armed_at == self._asked
 
     @property
     def vent_pending(self) -> bool:
-        """Whether the device is to be vented, and no read has confirmed yet that it is."""
+        """True from a request to vent until a read confirms that the device is vented."""
         return self._asked != self._confirmed or self.device.vent_pending
 
     def ask_vent(self) -> None:

@@ -98,12 +98,12 @@ class Device(ABC):
 
     @property
     def connected(self) -> bool:
-        """Whether the connection is open; whether the device answers is in `age_s`."""
+        """True if the connection is open; `age_s` shows if the device answers."""
         return self._modbus.connected
 
     @property
     def vent_pending(self) -> bool:
-        """Whether it is to be vented, and no read has confirmed yet that it is."""
+        """True from a request to vent until a read confirms that the device is vented."""
         return self._may_run and not self.enabled
 
     async def connect(self) -> None:

@@ -67,17 +67,17 @@ class Driver:
 
     @property
     def armed(self) -> bool:
-        """Whether commands move the arm."""
+        """True if commands move the arm."""
         return self._cycle.armed
 
     @property
     def vent_pending(self) -> bool:
-        """Whether the device is to be vented, and no read has confirmed yet that it is."""
+        """True from a request to vent until a read confirms that the device is vented."""
         return self._cycle.vent_pending
 
     @property
     def stale(self) -> bool:
-        """Whether the driver is armed but vents for want of a command."""
+        """True if the driver is armed but vents because commands have stopped."""
         return self._cycle.armed and not self._device.enabled
 
     @property

@@ -1,4 +1,4 @@
-"""Whether the device on a link is the device of a register map."""
+"""Check of the identity of a device against its register map."""
 
 import asyncio
 import time

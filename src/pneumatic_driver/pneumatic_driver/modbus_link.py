@@ -55,7 +55,7 @@ class ModbusLink:
 
     @property
     def connected(self) -> bool:
-        """Whether the connection is open; whether the device answers is in `age_s`."""
+        """True if the connection is open; `age_s` shows if the device answers."""
         return self._client is not None and self._client.connected
 
     @property

@@ -186,7 +186,7 @@ class Pcu2v(Device):
         return applied_pa
 
     def _may_be_own(self, state: State, now_s: float) -> bool:
-        """Whether writes of this host that take effect late can have led to this state."""
+        """Return whether late writes of this host can have led to this state."""
         while self._written_at and now_s - self._written_at[0][0] > _LATE_S:
             self._written_at.popleft()
         writes = [written for _, written in self._written_at]
@@ -206,5 +206,5 @@ class Pcu2v(Device):
 
 
 def _left_by(written: Mapping[str, float], state: State, names: Sequence[str]) -> bool:
-    """Whether a device that held only zeros may hold this state after such a write, or half."""
+    """Return whether such a write, or half of it, leads from all zeros to this state."""
     return all(min(abs(state[n]), abs(state[n] - written.get(n, 0.0))) <= 1e-3 for n in names)

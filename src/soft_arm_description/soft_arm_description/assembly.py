@@ -166,7 +166,7 @@ def as_assembly(robot: Robot | Assembly | str | Path) -> Assembly:
 
 
 def is_assembly(name_or_path: str | Path) -> bool:
-    """Return whether a name or path is that of an assembly, not of a robot."""
+    """Return whether a name or path denotes an assembly, not a robot."""
     if str(name_or_path) in shipped_assemblies():
         return True
     try:

@@ -259,7 +259,7 @@ class SimulatedRobot:
         measured for. 10 % of the range are tolerated.
 
         Args:
-            lengths_m: Lengths at some times, shape (..., bellows); None: those of now.
+            lengths_m: Lengths at some times, shape (..., bellows); None: the current ones.
         """
         now = self.bellows_lengths_m() if lengths_m is None else np.asarray(lengths_m, float)
         bellows = [

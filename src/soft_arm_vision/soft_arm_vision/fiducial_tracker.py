@@ -57,7 +57,7 @@ class Solution(NamedTuple):
 
 @dataclass(frozen=True)
 class MarkersSeen:
-    """What is seen of n markers.
+    """Corners and depths of n detected markers.
 
     Attributes:
         corners_m: In the tip frame, shape (n, 4, 3).

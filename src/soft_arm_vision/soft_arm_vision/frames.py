@@ -1,6 +1,6 @@
 """Frames of an RGB-D camera as everything here uses them: corrected, with depth aligned to colour.
 
-They are made of the messages of the camera's topics: those of a running camera and those of a bag
+They are made of the messages of the camera's topics; messages of a running camera and of a bag
 have the same fields.
 """
 

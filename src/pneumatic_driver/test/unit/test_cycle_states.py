@@ -22,7 +22,7 @@ FATES = 'good', 'good', 'good', 'request lost', 'answer lost'
 
 
 class Pause:
-    """What a coroutine of the driver waits for: the next message."""
+    """Awaitable of the next message to a coroutine of the driver."""
 
     def __await__(self):
         yield

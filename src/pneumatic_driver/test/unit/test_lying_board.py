@@ -90,7 +90,7 @@ def loop():
 
 
 class Lies:
-    """A link to a board that lies from some time on, or tells the truth."""
+    """A link to a board that lies from some time on, or answers correctly."""
 
     def __init__(self, loop):
         self.link = SimulatedLink(loop, SimulatedBoard, rtu=False)

@@ -62,7 +62,7 @@ class TipEstimatorNode(Node):
             pressures_pa = conversions.pressures_from_msg(message, self._robot)
             jumps = self._filter.time_jumps
             if not self._filter.add_pressures(stamp_s, pressures_pa):
-                raise MessageError('its stamp is not newer than that of the message before')
+                raise MessageError('its stamp is not newer than the stamp of the message before')
             if self._filter.time_jumps > jumps:
                 self.get_logger().warning('time has jumped back: the estimate begins again')
             self._pressures_rate.tick()

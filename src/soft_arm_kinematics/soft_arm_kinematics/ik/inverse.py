@@ -294,7 +294,7 @@ class InverseKinematics:
         present: np.ndarray,
         max_solutions: int | None,
     ) -> IkResult:
-        """Score and deduplicate those of the configurations (k, n) that reach the target."""
+        """Score and deduplicate the configurations (k, n) that reach the target."""
         reached = residuals_m <= RESIDUAL_M
         found, residuals_m = found[reached], residuals_m[reached]
         scores = principle_scores(self.arm, found, present)

@@ -1,6 +1,6 @@
 """Drag coefficients of the limbs and bodies of a model in a medium.
 
-A limb's drag is that of a slender cylinder, per length: across its axis by the width that it shows
+A limb has the drag of a slender cylinder, per length: across its axis by the width that it shows
 to the flow, along it by friction on its surface, and by its blunt end. In a viscous medium the
 linear terms of slender bodies (R. G. Cox, The motion of long slender bodies in a viscous fluid 1,
 J. Fluid Mech. 44, 1970) and of spheres (Stokes) count as well.

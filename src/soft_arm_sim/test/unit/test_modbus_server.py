@@ -125,7 +125,7 @@ def test_every_request_of_one_segment_is_answered_and_one_may_come_in_pieces(dev
 
 
 class Writer:
-    """What takes every answer at once, as the socket of a client that reads all of them."""
+    """Sink that takes every answer at once, as the socket of a client that reads all of them."""
 
     def __init__(self):
         self.answers = []

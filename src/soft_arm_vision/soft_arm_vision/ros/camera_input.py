@@ -27,13 +27,13 @@ class CameraInput:
         node: Subscribes.
         work: Called in the thread with every pair of colour and depth: with the header of the
             colour image, and with the frame or the error why the pair gives none.
-        namespace: Of the camera's topics, with its slash at the end; empty: that of the node.
+        namespace: Of the camera's topics, with its slash at the end; empty: the node's.
         align: Whether depth comes from the depth camera's own point of view (`UNALIGNED`, with
             `depth/camera_info`) and is aligned here; the pose of one camera in the other is taken
             from tf.
         depth_topic: Topic of depth that the driver aligns.
         keep_all: See `NewestPair`.
-        options: Those of `FrameSource`.
+        options: Options of `FrameSource`.
     """
 
     def __init__(

@@ -38,7 +38,7 @@ def processes(tmp_path, monkeypatch):
 
 
 def same(value, expected):
-    """Whether values are equal, and of the same types."""
+    """Return whether values are equal and of the same types."""
     if isinstance(expected, list):
         return isinstance(value, list) and list(map(type, value)) == list(map(type, expected))
     return type(value) is type(expected) and value == expected
