@@ -140,8 +140,11 @@ class AsyncDriver:
 
     async def _run(self, period_s: float) -> None:
         due_s = time.monotonic()
-        while self._exchanges or self.cycle.vent_pending:
-            async with self._lock:
+        while True:
+            async with self._lock:  # no call is just opening a connection
+                if not self._exchanges and not self.cycle.vent_pending:
+                    self._device.close()
+                    return
                 connected = await self.cycle.run()
             due_s += period_s if connected else RECONNECT_PERIOD_S
             late_s = time.monotonic() - due_s
@@ -149,4 +152,3 @@ class AsyncDriver:
                 self.overruns += 1
                 due_s = time.monotonic()
             await asyncio.sleep(max(0.0, due_s - time.monotonic()))
-        self._device.close()

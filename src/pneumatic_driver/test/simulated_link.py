@@ -99,6 +99,7 @@ class Wire:
         self.messages = 0
         self.spoil: dict[int, Spoil] = {}
         self.connections = []
+        self.opening_s = 0.0  # time that opening a connection takes
 
     def client(self, link, trace):
         client = client_for(link, trace)
@@ -111,6 +112,7 @@ class Wire:
         self.connections.clear()
 
     async def _connect(self, protocol):
+        await asyncio.sleep(self.opening_s)
         connection = _Connection(self, protocol)
         self.connections.append(connection)
         protocol.connection_made(connection)

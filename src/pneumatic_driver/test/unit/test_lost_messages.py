@@ -192,6 +192,22 @@ def test_a_vent_whose_call_is_given_up_remains_pending(rtu):
     assert trial.wrong == [] and not trial.driver.cycle.vent_pending
 
 
+async def connect_at_once_after_disconnect(trial):
+    await trial.drive()
+    await trial.driver.disconnect()
+    trial.wire.opening_s = 1.5 * PERIOD_S
+    if not await trial.act(trial.driver.connect):
+        trial.wrong.append('no connection')
+    await asyncio.sleep(PERIOD_S)
+    if sum(not connection.is_closing() for connection in trial.wire.connections) != 1:
+        trial.wrong.append('not one open connection')
+
+
+@pytest.mark.parametrize('rtu', [False, True], ids=['tcp', 'rtu'])
+def test_the_end_of_an_exchange_leaves_a_connection_alone_that_is_being_opened(rtu):
+    assert run(connect_at_once_after_disconnect, SimulatedBoard, rtu).wrong == []
+
+
 async def ignore_vents(trial):
     await trial.drive()
     logic = trial.link.device.logic
