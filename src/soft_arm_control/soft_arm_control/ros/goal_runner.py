@@ -134,19 +134,18 @@ class GoalRunner:
             self._end(self._cancel(now_s))
 
     def after_tick(self, status, now_s: float) -> None:
-        """Send feedback, and end the goal if the controller has ended it with this status."""
+        """Send feedback or end the goal by the controller's status, then start waiting goals."""
         self._status = status
-        for job in tuple(self._starting):
-            job.poll(now_s)
-            self._go_on(job)
         job = self._running
-        if job is None:
-            return
-        self._ticks += 1
-        if status.outcome is not None:
-            self._end(status)
-        elif self._ticks % FEEDBACK_TICKS == 0:
-            job.handle.publish_feedback(job.action.feedback(status))
+        if job is not None:
+            self._ticks += 1
+            if status.outcome is not None:
+                self._end(status)
+            elif self._ticks % FEEDBACK_TICKS == 0:
+                job.handle.publish_feedback(job.action.feedback(status))
+        for waiting in tuple(self._starting):  # of which the status says nothing yet
+            waiting.poll(now_s)
+            self._go_on(waiting)
 
     def _accept(self, action: Action, handle) -> None:
         job = Job(next(self._numbers), handle, action, self._now_s)
