@@ -137,8 +137,9 @@ class PneumaticDriverNode(DriverLifecycleNode):
         age_s = self.now_s() - made_s
         if abs(age_s) > LONGEST_AGE_S:
             raise CommandError(
-                f'its stamp is {age_s:.1f} s old, {LONGEST_AGE_S:g} s are allowed: it is a '
-                'replay, or a clock is wrong; nothing moves'
+                f'its stamp is {abs(age_s):.1f} s {"old" if age_s > 0.0 else "ahead"}, '
+                f'{LONGEST_AGE_S:g} s are allowed: it is a replay, or the clock of its sender is '
+                "not the driver's; nothing moves"
             )
 
     def _on_trigger(self, action, done: str, response: Trigger.Response) -> Trigger.Response:
