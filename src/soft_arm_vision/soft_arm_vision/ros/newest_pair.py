@@ -10,6 +10,9 @@ from sensor_msgs.msg import Image
 from soft_arm_vision.frames import stamp_ns
 
 KEPT_NS = 200_000_000  # age by stamp up to which the other half of a frameset may still come
+# With keep_all so many are kept however old: a bag whose recorder stalled holds several images of
+# one kind before the first of the other, and `softarm bag play` waits for each of 8 pairs.
+KEPT_OF_ALL = 8
 
 
 class NewestPair:
@@ -86,7 +89,9 @@ class NewestPair:
             if match is None:
                 waiting = self._waiting[kind]
                 waiting[stamp] = image
-                while abs(stamp - next(iter(waiting))) > KEPT_NS:  # also when a clock begins anew
+                least = KEPT_OF_ALL if self._keep_all else 1
+                # The age is absolute: a clock may begin anew.
+                while len(waiting) > least and abs(stamp - next(iter(waiting))) > KEPT_NS:
                     waiting.popitem(last=False)
                 return
             if self._keep_all and stamp == self._last_stamp_ns:

@@ -50,3 +50,22 @@ def test_halves_without_the_other_are_dropped():
         assert 'only colour images come' in pair.trouble
     finally:
         pair.close()
+
+
+def test_a_bag_whose_recorder_stalled_gives_every_pair():
+    """It holds several images of one camera before those of the other; replays wait for each."""
+    stamps, paired, done = [1.0 + 0.1 * number for number in range(8)], [], threading.Event()
+
+    def work(colour, depth):
+        paired.append(colour)
+        if len(paired) == len(stamps):
+            done.set()
+
+    pair = NewestPair(work, keep_all=True)
+    try:
+        for put in (pair.put_colour, pair.put_depth):
+            for stamp_s in stamps:
+                put(image(stamp_s))
+        assert done.wait(10)
+    finally:
+        pair.close()

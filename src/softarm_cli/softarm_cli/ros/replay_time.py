@@ -20,7 +20,7 @@ from softarm_cli.ros.graph import Graph
 TICK_NS = 10_000_000
 _FIRST_S = 300.0  # for the first answer: a detector may compile
 _ANSWER_S = 5.0
-_LATEST_IMAGES = 8  # stamps of which not all images have been sent yet
+_LATEST_IMAGES = 8  # stamps of which not all images have been sent yet; detectors keep as many
 
 _log = logging.getLogger(__name__)
 
