@@ -82,7 +82,7 @@ def add_address(parser: CommandLine) -> None:
 def show(source: object, options: argparse.Namespace, listener: socket.socket | None = None) -> int:
     """Serve a source at the address of the options until Ctrl-C or SIGTERM; return 0.
 
-    A listener is a socket that listens there already.
+    Both are ignored from then on. A listener is a socket that listens there already.
     """
 
     def ready(url: str) -> None:
@@ -106,6 +106,8 @@ def show(source: object, options: argparse.Namespace, listener: socket.socket | 
     try:
         asyncio.run(run())
     except asyncio.CancelledError:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)  # ros2 launch repeats what Ctrl-C sent
         print('twin: ended')
     return 0
 
