@@ -132,7 +132,7 @@ def rigs(tmp_path, monkeypatch):
         rig_process.VirtualCell, '__init__', lambda *_: pytest.fail('a virtual cell was started')
     )
     monkeypatch.setattr(calibrate_dynamics, 'identify', lambda *_: (TRUTH, {'valve_rms_pa': 80.0}))
-    monkeypatch.setattr(dynamics_measurement, 'REST_S', 0.05)
+    monkeypatch.setattr(dynamics_measurement, 'REST_S', 0.2)
     short = np.array([0.0, 0.05]), np.zeros(2)
     monkeypatch.setattr(dynamics_measurement, 'loop_corners', lambda *_: short)
     monkeypatch.setattr(closing_measurement.ClosingMeasurement, 'close_once', lambda *_: None)
