@@ -24,8 +24,10 @@ def log_folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_every_level_goes_to_its_place_until_the_bridge_is_closed(log_folder):
+def test_every_level_goes_to_its_place_until_the_bridge_is_closed(log_folder, monkeypatch):
     sink, log = Sink(), logging.getLogger('example.part')
+    # pytest-xdist cannot send captured lone surrogates to the main process.
+    monkeypatch.setattr(logging.getLogger('example'), 'propagate', False)
     bridge = LogBridge('example', sink)
     log.info('link %s', 'up')
     log.warning('late')
