@@ -34,7 +34,7 @@ class RigidBody(Strict):
     mass_kg: Annotated[float, number(1e-6, 1e5, 'kg')] | None = None
     # displaced in a medium, where it is not that of the shape
     volume_m3: Annotated[float, number(0.0, 1e3, 'm^3')] | None = None
-    # in a medium, over the area that the body shows to the flow; None: that of its shape
+    # in a medium, over the area that the body shows to the flow; None: by its shape
     drag_coefficient: DragCoefficient | None = None
     friction: FrictionCoefficient | None = None
     colour_rgb: Colour | None = None

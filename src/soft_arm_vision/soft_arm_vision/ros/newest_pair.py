@@ -90,7 +90,7 @@ class NewestPair:
                 waiting = self._waiting[kind]
                 waiting[stamp] = image
                 least = KEPT_OF_ALL if self._keep_all else 1
-                # The age is absolute: a clock may begin anew.
+                # The absolute age: a clock may jump back.
                 while len(waiting) > least and abs(stamp - next(iter(waiting))) > KEPT_NS:
                     waiting.popitem(last=False)
                 return

@@ -53,7 +53,7 @@ def test_halves_without_the_other_are_dropped():
 
 
 def test_a_bag_whose_recorder_stalled_gives_every_pair():
-    """It holds several images of one camera before those of the other; replays wait for each."""
+    """Several images of one camera come before the images of the other; replays wait for each."""
     stamps, paired, done = [1.0 + 0.1 * number for number in range(8)], [], threading.Event()
 
     def work(colour, depth):
