@@ -43,7 +43,7 @@ def reach(keys: dict) -> dict[str, float]:
         seen.append(tip_m + noise_m * random.standard_normal(3))
         if len(seen) > delay:
             covariance_m2 = max(noise_m, 1e-5) ** 2 * np.eye(3)
-            controller.add_ring(now_s - delay * PERIOD_S, seen[0], covariance_m2)
+            controller.add_tip_pose(now_s - delay * PERIOD_S, seen[0], covariance_m2)
         if tick == 2 * delay + 2:
             controller.start(goal, now_s)
         command_pa, status = controller.step(now_s)

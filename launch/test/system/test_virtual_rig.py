@@ -37,7 +37,7 @@ STREAMS = {
 }
 VENTED_PA = 3e3
 GOALS = 3
-LOST = {MoveTip.Result.DRIVER_LOST, MoveTip.Result.CAMERA_STALE, MoveTip.Result.RING_LOST}
+LOST = {MoveTip.Result.DRIVER_LOST, MoveTip.Result.CAMERA_STALE, MoveTip.Result.TIP_LOST}
 
 
 class Rig(LaunchedGraph):

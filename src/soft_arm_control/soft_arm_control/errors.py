@@ -63,7 +63,7 @@ class TakenError(GoalError):
     outcome = Outcome.TAKEN
 
 
-class RingError(GoalError):
+class TipPoseError(GoalError):
     """A goal while the measured ring position contradicts the model."""
 
-    outcome = Outcome.RING_LOST
+    outcome = Outcome.TIP_LOST

@@ -14,7 +14,7 @@ class Outcome(enum.Enum):
     TAKEN = 'another node commands'
     DRIVER_LOST = 'driver lost'
     # of the tip controller only
-    RING_LOST = 'ring lost'
+    TIP_LOST = 'tip lost'
     CAMERA_STALE = 'camera stale'
     SATURATED = 'saturated'
     OUTSIDE_WORKSPACE = 'outside workspace'

@@ -11,8 +11,8 @@ from visualization_msgs.msg import Marker
 
 from soft_arm_control.errors import MessageError
 from soft_arm_control.outcome import Outcome
-from soft_arm_control.ring_covariance import position_covariance
 from soft_arm_control.tip.controller import Status
+from soft_arm_control.tip_covariance import position_covariance
 from soft_arm_description.robot import Robot
 from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import ChamberPressures
@@ -20,7 +20,7 @@ from soft_arm_msgs.msg import ChamberPressures
 ERROR_CODES = {
     Outcome.REACHED: MoveTip.Result.NONE,
     Outcome.TIMEOUT: MoveTip.Result.TIMEOUT,
-    Outcome.RING_LOST: MoveTip.Result.RING_LOST,
+    Outcome.TIP_LOST: MoveTip.Result.TIP_LOST,
     Outcome.CAMERA_STALE: MoveTip.Result.CAMERA_STALE,
     Outcome.DRIVER_LOST: MoveTip.Result.DRIVER_LOST,
     Outcome.SATURATED: MoveTip.Result.SATURATED,
@@ -102,7 +102,7 @@ def command_message(pressures_pa, robot: Robot, node: Node) -> ChamberPressures:
     )
 
 
-def ring_from_msg(message: PoseWithCovarianceStamped, frame: str) -> tuple[np.ndarray, np.ndarray]:
+def tip_from_msg(message: PoseWithCovarianceStamped, frame: str) -> tuple[np.ndarray, np.ndarray]:
     """Return the ring centre [m], shape (3,), and its covariance [m^2], shape (3, 3).
 
     Raises:

@@ -83,7 +83,9 @@ class TipControllerNode(Node):
             for name in ('pressures_hz', 'tip_pose_hz', 'camera_hz', 'command_hz')
         }
         self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.SENSOR)
-        self.create_subscription(PoseWithCovarianceStamped, 'tip_pose', self._on_ring, qos.SENSOR)
+        self.create_subscription(
+            PoseWithCovarianceStamped, 'tip_pose', self._on_tip_pose, qos.SENSOR
+        )
         self.create_subscription(CameraInfo, 'color/camera_info', self._on_camera_info, qos.SENSOR)
         self._driver_state = DriverState(self, 'pneumatic_driver', self._controller.liveness)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE)
@@ -108,11 +110,11 @@ class TipControllerNode(Node):
             )
             self._rates['pressures_hz'].tick()
 
-    def _on_ring(self, message: PoseWithCovarianceStamped) -> None:
+    def _on_tip_pose(self, message: PoseWithCovarianceStamped) -> None:
         with self._ignored.of('tip_pose'):
             stamp_s = conversions.recent_s(message.header.stamp, self.now_s())
-            self._controller.add_ring(
-                stamp_s, *conversions.ring_from_msg(message, self._arm.robot.base.frame)
+            self._controller.add_tip_pose(
+                stamp_s, *conversions.tip_from_msg(message, self._arm.robot.base.frame)
             )
             self._unanswered_stamp_s = stamp_s
             self._rates['tip_pose_hz'].tick()
@@ -125,7 +127,7 @@ class TipControllerNode(Node):
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
             if status.name == self._detector:
-                self._controller.ring_trouble = status.message[:LONGEST_TROUBLE]
+                self._controller.tip_trouble = status.message[:LONGEST_TROUBLE]
 
     def _tick(self) -> None:
         now = self.get_clock().now()

@@ -49,11 +49,11 @@ class TipEstimatorNode(Node):
         self._filter = BiasFilter(arm, nothing_learnt, dynamics)
         self._ignored = UnusableMessages(self)
         self._pressures_rate = diagnostics.RateMeter(self.now_s)
-        self._rings_rate = diagnostics.RateMeter(self.now_s)
+        self._tip_rate = diagnostics.RateMeter(self.now_s)
         self._estimate = self.create_publisher(PointStamped, 'tip_estimate', qos.STATE)
         measured = self.sensor_qos()
         self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, measured)
-        self.create_subscription(PoseWithCovarianceStamped, 'tip_pose', self._on_ring, measured)
+        self.create_subscription(PoseWithCovarianceStamped, 'tip_pose', self._on_tip_pose, measured)
         self._reporter = diagnostics.Reporter(self, self._robot.name, self._report)
 
     def _on_pressures(self, message: ChamberPressures) -> None:
@@ -70,23 +70,23 @@ class TipEstimatorNode(Node):
             point = conversions.point_message(self._filter.tip_m())
             self._estimate.publish(PointStamped(header=header, point=point))
 
-    def _on_ring(self, message: PoseWithCovarianceStamped) -> None:
+    def _on_tip_pose(self, message: PoseWithCovarianceStamped) -> None:
         with self._ignored.of('tip_pose'):
             stamp_s = conversions.recent_s(message.header.stamp, self.now_s())
-            ring = conversions.ring_from_msg(message, self._robot.base.frame)
-            self._filter.add_ring(stamp_s, *ring)
-            self._rings_rate.tick()
+            ring = conversions.tip_from_msg(message, self._robot.base.frame)
+            self._filter.add_tip_pose(stamp_s, *ring)
+            self._tip_rate.tick()
 
     def _report(self) -> tuple[bytes, str, dict]:
         values = {
             'pressures_hz': self._pressures_rate.rate_hz,
-            'tip_pose_hz': self._rings_rate.rate_hz,
+            'tip_pose_hz': self._tip_rate.rate_hz,
             'ignored_messages': self._ignored.count,
             'time_jumps': self._filter.time_jumps,
         }
         if not self._pressures_rate.rate_hz:
             return diagnostics.STALE, self._ignored.last or 'no pressures are received', values
-        if not self._rings_rate.rate_hz:
+        if not self._tip_rate.rate_hz:
             return diagnostics.WARN, self._ignored.last or 'no tip_pose: by the model', values
         return diagnostics.OK, 'estimating the tip', values
 

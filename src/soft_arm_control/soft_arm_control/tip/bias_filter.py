@@ -141,7 +141,9 @@ class BiasFilter:
             self._history.popleft()
         return True
 
-    def add_ring(self, stamp_s: float, ring_m: np.ndarray, covariance_m2: np.ndarray) -> bool:
+    def add_tip_pose(
+        self, stamp_s: float, measured_m: np.ndarray, covariance_m2: np.ndarray
+    ) -> bool:
         """Update the estimate with a measured ring centre [m]; return whether it was used.
 
         It is not used if its image is older than the history or the last image, if it cannot be
@@ -155,7 +157,7 @@ class BiasFilter:
         s = self._settings
         lengths_m = self._lengths(sample)
         tip_m = self._arm.tip(lengths_m)
-        self.contradiction = self._contradiction(float(np.linalg.norm(ring_m - tip_m)))
+        self.contradiction = self._contradiction(float(np.linalg.norm(measured_m - tip_m)))
         if self.contradiction:
             return False
         dt_s, way_m = 1.0, np.zeros(3)
@@ -171,7 +173,7 @@ class BiasFilter:
         prior.flat[::5] += (*[variance_m2] * 3, (1.0 - keep**2) * s.timing_s**2)
         observed = np.eye(3, 4)  # bias, and speed times time
         observed[:, 3] = way_m / dt_s
-        bias_m = ring_m - tip_m - self._residual_model.at(lengths_m)
+        bias_m = measured_m - tip_m - self._residual_model.at(lengths_m)
         innovation_m = bias_m - observed @ self._state
         blur_m = s.blur_s * float(np.linalg.norm(way_m)) / dt_s
         noise_m2 = covariance_m2 + (s.swing_m**2 + blur_m**2) * np.eye(3)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from soft_arm_control.errors import DriverLostError, GoalError, RingError
+from soft_arm_control.errors import DriverLostError, GoalError, TipPoseError
 from soft_arm_control.liveness_monitor import DRIVER, LivenessMonitor, since
 from soft_arm_control.outcome import Outcome
 from soft_arm_control.tip.bias_filter import BiasFilter
@@ -33,7 +33,7 @@ from soft_arm_kinematics.arm import BellowsArm
 HELD_WITHIN_PA = 4.0e3
 # Sources of the liveness monitor besides the driver.
 CAMERA = 'camera'
-RING = 'ring'
+TIP = 'tip'
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class ControllerSettings:
     """Timeouts, and the conditions under which a goal is reached or ends saturated."""
 
     camera_timeout_s: float = 0.8
-    ring_timeout_s: float = 0.8
+    tip_timeout_s: float = 0.8
     pressures_timeout_s: float = 0.3
     # A driver that recovers by itself is silent or inactive for less than this.
     driver_gone_s: float = 1.0
@@ -96,7 +96,7 @@ class TipController:
         self._inside_s: float | None = None  # since when the tip is inside the tolerance
         self._unsaturated_s = 0.0  # last time that the limits did not keep the tip off its target
         self._errors_m: list[float] = []
-        self.ring_trouble = ''  # why the tip was not measured last
+        self.tip_trouble = ''  # why the tip was not measured last
 
     @property
     def applied_pa(self) -> np.ndarray | None:
@@ -133,22 +133,24 @@ class TipController:
         """Record that an image arrived, whether or not the ring was detected in it."""
         self.liveness.heard(CAMERA, stamp_s)
 
-    def add_ring(self, stamp_s: float, ring_m: np.ndarray, covariance_m2: np.ndarray) -> None:
+    def add_tip_pose(
+        self, stamp_s: float, measured_m: np.ndarray, covariance_m2: np.ndarray
+    ) -> None:
         """Add a ring centre [m], base frame, with its covariance [m^2], by its image's stamp."""
         self.add_image(stamp_s)
-        used = self._bias_filter.add_ring(stamp_s, ring_m, covariance_m2)
+        used = self._bias_filter.add_tip_pose(stamp_s, measured_m, covariance_m2)
         if not self._bias_filter.contradiction:
-            self.liveness.heard(RING, stamp_s)
+            self.liveness.heard(TIP, stamp_s)
         if used and self._goal is not None and not self._reached and stamp_s > self._start_s:
             target_m, _ = self._goal.at(stamp_s - self._start_s)
-            self._errors_m.append(float(np.linalg.norm(ring_m - target_m)))
+            self._errors_m.append(float(np.linalg.norm(measured_m - target_m)))
 
     def start(self, goal: Goal, now_s: float) -> None:
         """Start a goal; it replaces the active one without a jump of the commands.
 
         Raises:
             DriverLostError: If no measured pressures arrive.
-            RingError: If the goal needs the camera and the measured ring cannot be this arm's.
+            TipPoseError: If the goal needs the camera and the measured ring cannot be this arm's.
             GoalError: If the goal has another number of lengths than the arm.
         """
         s = self._settings
@@ -167,9 +169,9 @@ class TipController:
         if (
             self._bias_filter.contradiction
             and not goal.open_loop
-            and now_s - self.liveness.last_s(RING) > s.ring_timeout_s
+            and now_s - self.liveness.last_s(TIP) > s.tip_timeout_s
         ):
-            raise RingError(f'{self._bias_filter.contradiction}; goal refused')
+            raise TipPoseError(f'{self._bias_filter.contradiction}; goal refused')
         before = self._goal
         if (
             before is not None
@@ -325,11 +327,11 @@ class TipController:
                 f'no image or pose of the tip {since(image_s)} (limit {s.camera_timeout_s} s): '
                 'check the camera, or what measures the tip; without it move in open loop',
             )
-        ring_s = self.liveness.silence_s(RING, now_s)
-        if ring_s > s.ring_timeout_s:
-            return Outcome.RING_LOST, self._bias_filter.contradiction or (
-                f'the tip was not measured {since(ring_s)} (limit {s.ring_timeout_s} s). '
-                f'{self.ring_trouble or "What measures it gives no reason"}. Check that nothing '
+        ring_s = self.liveness.silence_s(TIP, now_s)
+        if ring_s > s.tip_timeout_s:
+            return Outcome.TIP_LOST, self._bias_filter.contradiction or (
+                f'the tip was not measured {since(ring_s)} (limit {s.tip_timeout_s} s). '
+                f'{self.tip_trouble or "What measures it gives no reason"}. Check that nothing '
                 'covers the ring or the markers, their keys in the robot file, and the scene behind'
             )
         return None

@@ -57,13 +57,13 @@ def valve_response_pa(
 
 @dataclass(frozen=True)
 class Record:
-    """What one chamber and the ring did: times [s] from the record's start, pressures [Pa]."""
+    """Response of one chamber and the tip: times [s] from the start, pressures [Pa]."""
 
     pressure_times_s: np.ndarray  # (n,)
     pressures_pa: np.ndarray  # (n,), of the chamber that was moved
-    ring_times_s: np.ndarray  # (m,), image stamps
-    ring_m: np.ndarray  # (m, 3)
-    ring_ages_s: np.ndarray  # (m,), from stamp to arrival
+    tip_times_s: np.ndarray  # (m,), image stamps
+    tip_m: np.ndarray  # (m, 3)
+    tip_ages_s: np.ndarray  # (m,), from stamp to arrival
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,9 @@ def identify(
         IdentificationError: If a record is too short or the pressure did not follow a step.
     """
     for record in steps:
-        if len(record.pressures_pa) < 20 or len(record.ring_m) < 15:
+        if len(record.pressures_pa) < 20 or len(record.tip_m) < 15:
             raise IdentificationError(
-                f'{len(record.pressures_pa)} pressures and {len(record.ring_m)} ring poses '
+                f'{len(record.pressures_pa)} pressures and {len(record.tip_m)} ring poses '
                 'after a step, 20 and 15 are needed: '
                 'check that the driver and the ring detector run'
             )
@@ -137,7 +137,7 @@ def identify(
             bounds=(0.0, 0.3),
         )
         lag_s = fast.x
-    ages_s = np.concatenate([r.ring_ages_s for r in records])
+    ages_s = np.concatenate([r.tip_ages_s for r in records])
     residuals = {
         'valve_rms_pa': _rms(valve.fun),
         'loop_rms_m': _rms(loop.fun),
@@ -174,8 +174,8 @@ class _TipFit:
     """The ring in all records as a polynomial of the effective pressure."""
 
     def __init__(self, records: Sequence[Record], thresholds_pa: np.ndarray):
-        self._rings_m = [r.ring_m for r in records]  # (m, 3) each
-        self._ring_times_s = [r.ring_times_s for r in records]
+        self._tips_m = [r.tip_m for r in records]  # (m, 3) each
+        self._tip_times_s = [r.tip_times_s for r in records]
         self._grids_s = [
             np.arange(r.pressure_times_s[0], r.pressure_times_s[-1], GRID_S) for r in records
         ]
@@ -192,7 +192,7 @@ class _TipFit:
             rates_pa_s = np.abs(np.gradient(_lag(pressures_pa, RATE_FILTER_S), GRID_S))
             window = round(SWING_S / GRID_S)
             fastest_pa_s = maximum_filter1d(rates_pa_s, window, origin=(window - 1) // 2)
-            slow.append(np.interp(record.ring_times_s, grid_s, fastest_pa_s) < SLOW_PA_S)
+            slow.append(np.interp(record.tip_times_s, grid_s, fastest_pa_s) < SLOW_PA_S)
         self._slow = slow  # for each record (m,), which images show the arm at rest or nearly so
 
     def slow_m(
@@ -232,11 +232,11 @@ class _TipFit:
         middle_pa, half_pa = (every_pa.max() + every_pa.min()) / 2, np.ptp(every_pa) / 2
         powers = [chebvander((e_pa - middle_pa) / half_pa, DEGREE) for e_pa in effective_pa]
         rows = [
-            (p[slow], r[slow]) for p, r, slow in zip(powers, self._rings_m, self._slow, strict=True)
+            (p[slow], r[slow]) for p, r, slow in zip(powers, self._tips_m, self._slow, strict=True)
         ]
         slow_powers, slow_m = (np.concatenate(part) for part in zip(*rows, strict=True))
         found, *_ = np.linalg.lstsq(slow_powers, slow_m, rcond=None)
-        return [p @ found - r for p, r in zip(powers, self._rings_m, strict=True)]
+        return [p @ found - r for p, r in zip(powers, self._tips_m, strict=True)]
 
     def _effective_pa(
         self, k: int, lag_s: np.ndarray, creep: np.ndarray, weights: np.ndarray
@@ -244,7 +244,7 @@ class _TipFit:
         """Return the effective pressure [Pa] of record k at its images."""
         acting_pa = (1.0 - weights.sum()) * self._pressures_pa[k] + self._plays_pa[k] @ weights
         crept_pa = (1.0 - creep[0]) * acting_pa + creep[0] * _lag(acting_pa, creep[1])
-        return np.interp(self._ring_times_s[k], self._grids_s[k], _lag(crept_pa, lag_s[0]))
+        return np.interp(self._tip_times_s[k], self._grids_s[k], _lag(crept_pa, lag_s[0]))
 
 
 def _rms(values: np.ndarray) -> float:

@@ -169,7 +169,7 @@ def covariance(index, value):
 )
 def test_a_tip_pose_that_cannot_be_used_is_ignored_and_told(rig, process, spoil, words):
     rig.wait(lambda: is_ok(rig), 'a goal can be taken')
-    rig.spoil_ring = spoil
+    rig.spoil_tip_pose = spoil
     try:
         told = ('the tip was not measured', 'tip_pose ignored', words)
         rig.wait(
@@ -177,9 +177,9 @@ def test_a_tip_pose_that_cannot_be_used_is_ignored_and_told(rig, process, spoil,
         )
         assert process.poll() is None
         result = rig.move(open_loop=False)
-        assert result.error_code == MoveTip.Result.RING_LOST and len(result.error_msg) <= 300
+        assert result.error_code == MoveTip.Result.TIP_LOST and len(result.error_msg) <= 300
     finally:
-        rig.spoil_ring = None
+        rig.spoil_tip_pose = None
     rig.wait(lambda: 'not measured' not in rig.status.message, 'the ring counts again')
     assert rig.move().error_code in (MoveTip.Result.NONE, MoveTip.Result.TIMEOUT)
 
@@ -209,13 +209,13 @@ def test_pressures_that_cannot_be_used_are_ignored_and_told(rig, process, spoil,
 
 
 def test_a_ring_where_this_arm_cannot_be_refuses_the_goal(rig):
-    rig.spoil_ring = position(5.0)
+    rig.spoil_tip_pose = position(5.0)
     try:
         rig.wait(lambda: "from the model's" in rig.status.message, 'diagnostics tell')
         result = rig.move(open_loop=False)
     finally:
-        rig.spoil_ring = None
-    assert result.error_code == MoveTip.Result.RING_LOST and result.error_msg.endswith(
+        rig.spoil_tip_pose = None
+    assert result.error_code == MoveTip.Result.TIP_LOST and result.error_msg.endswith(
         'goal refused'
     )
     assert (
@@ -226,11 +226,11 @@ def test_a_ring_where_this_arm_cannot_be_refuses_the_goal(rig):
 
 
 def test_a_lost_ring_is_told_with_what_the_detector_says(rig):
-    rig.spoil_ring = lambda ring: setattr(ring.header, 'frame_id', '')
+    rig.spoil_tip_pose = lambda ring: setattr(ring.header, 'frame_id', '')
     rig.detector_says('ring lost: the wall found is 104.6 mm high')
     rig.wait(lambda: '104.6 mm' in rig.status.message, 'diagnostics tell')
     result = rig.move(open_loop=False)
-    rig.spoil_ring = None
+    rig.spoil_tip_pose = None
     assert (
         'the tip was not measured' in result.error_msg
         and '104.6 mm high' in result.error_msg

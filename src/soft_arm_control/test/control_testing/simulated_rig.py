@@ -64,7 +64,7 @@ class Rig(SpinningNode):
             ActionClient(self, MoveTip, 'move_tip'),
             ActionClient(self, FollowPath, 'follow_path'),
         )
-        self.pressures_pa, self.spoil_ring, self.spoil_pressures = [0.0] * 6, None, None
+        self.pressures_pa, self.spoil_tip_pose, self.spoil_pressures = [0.0] * 6, None, None
         self.create_timer(PERIOD_S, self._tick)
         self.spin()
 
@@ -88,8 +88,8 @@ class Rig(SpinningNode):
         pose.position.x, pose.position.y, pose.position.z = self.tip_m
         for each in (message, ring, camera):
             each.header.stamp = self.get_clock().now().to_msg()
-        if self.spoil_ring:
-            self.spoil_ring(ring)
+        if self.spoil_tip_pose:
+            self.spoil_tip_pose(ring)
         if self.spoil_pressures:
             self.spoil_pressures(message)
         self._pressures.publish(message)

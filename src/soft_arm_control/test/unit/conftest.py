@@ -24,7 +24,7 @@ class Loop:
 
     The valves run at 50 Hz; the camera at 30 Hz has noise, delay and a bias of its extrinsics.
 
-    `camera`, `ring` and `driver` may be switched off.
+    `camera`, `tip` and `driver` may be switched off.
     """
 
     def __init__(self, arm, dynamics, plant_seed, bias_m=(0.0, 0.0, 0.0)):
@@ -32,7 +32,7 @@ class Loop:
         self.controller, self.now_s, self.ticks = TipController(arm, dynamics), 0.0, 0
         self.bias_m, self._noise = np.array(bias_m), np.random.default_rng([plant_seed, 9])
         self._images, self._commands = [], []
-        self.camera = self.ring = self.driver = True
+        self.camera = self.tip = self.driver = True
         self.times_s, self.tips_m, self.statuses = [], [], []
 
     def goal(
@@ -84,10 +84,10 @@ class Loop:
                 (self.now_s, tip_m + self.bias_m + NOISE_M * self._noise.standard_normal(3))
             )
         while self._images and self._images[0][0] <= self.now_s - CAMERA_DELAY_S:
-            stamp_s, ring_m = self._images.pop(0)
+            stamp_s, measured_m = self._images.pop(0)
             self.controller.add_image(stamp_s)
-            if self.ring:
-                self.controller.add_ring(stamp_s, ring_m, NOISE_M**2 * np.eye(3))
+            if self.tip:
+                self.controller.add_tip_pose(stamp_s, measured_m, NOISE_M**2 * np.eye(3))
         command_pa, status = self.controller.step(self.now_s)
         if command_pa is not None:
             self._commands.append(command_pa)

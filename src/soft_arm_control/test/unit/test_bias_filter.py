@@ -31,8 +31,10 @@ def feed(estimator, arm, stop_s, delay_s, error_m=ERROR, outlier=None):
         if k % 2 == 0:
             images.append((t_s, arm.tip(arm.lengths(effective_pa)) + error_m))
         while images and images[0][0] <= t_s - delay_s:
-            stamp_s, ring_m = images.pop(0)
-            estimator.add_ring(stamp_s, ring_m + (0 if outlier is None else outlier(stamp_s)), R)
+            stamp_s, measured_m = images.pop(0)
+            estimator.add_tip_pose(
+                stamp_s, measured_m + (0 if outlier is None else outlier(stamp_s)), R
+            )
     return effective_pa
 
 
@@ -84,9 +86,9 @@ def test_a_ring_where_this_arm_cannot_be_is_never_used(estimator, arm):
     feed(estimator, arm, 4.0, 0.06, outlier=lambda t_s: np.array([5.0, 0, 0]))
     assert np.linalg.norm(estimator.error_m(np.full(6, 0.1))) < 1e-12
     assert "measured tip is 5.00 m from the model's" in estimator.contradiction
-    ring_m = arm.tip(arm.lengths(pressures_at(4.0))) + ERROR
+    measured_m = arm.tip(arm.lengths(pressures_at(4.0))) + ERROR
     estimator.add_pressures(4.02, pressures_at(4.0))
-    assert estimator.add_ring(4.02, ring_m, R) and not estimator.contradiction
+    assert estimator.add_tip_pose(4.02, measured_m, R) and not estimator.contradiction
 
 
 def test_moving_makes_it_less_certain_and_seeing_more(estimator, arm):
@@ -95,16 +97,16 @@ def test_moving_makes_it_less_certain_and_seeing_more(estimator, arm):
     assert rest_m < 3e-4
     estimator.add_pressures(0.7, pressures_at(1.0))
     estimator.add_pressures(1.0, pressures_at(1.0))
-    estimator.add_ring(1.0, arm.tip(arm.lengths(pressures_at(1.0))) + ERROR, R)
+    estimator.add_tip_pose(1.0, arm.tip(arm.lengths(pressures_at(1.0))) + ERROR, R)
     assert estimator.deviation_m > 1.2 * rest_m
 
 
 def test_old_and_repeated_images_are_not_used(estimator, arm):
     feed(estimator, arm, 4.0, 0.0)
-    ring_m = arm.tip(arm.lengths(pressures_at(4.0)))
-    assert not estimator.add_ring(0.5, ring_m, R)  # before the history
-    assert estimator.add_ring(4.0, ring_m + ERROR, R)
-    assert not estimator.add_ring(4.0, ring_m + ERROR, R)
+    measured_m = arm.tip(arm.lengths(pressures_at(4.0)))
+    assert not estimator.add_tip_pose(0.5, measured_m, R)  # before the history
+    assert estimator.add_tip_pose(4.0, measured_m + ERROR, R)
+    assert not estimator.add_tip_pose(4.0, measured_m + ERROR, R)
 
 
 def test_remembering_changes_nothing_here_and_helps_there(arm, dynamics):

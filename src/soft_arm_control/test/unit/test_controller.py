@@ -140,7 +140,7 @@ def test_a_ring_that_this_arm_cannot_have_ends_and_refuses_goals(make_loop):
     loop.bias_m = np.array([5.0, 0.0, 0.0])
     status = loop.until_end()
     assert (
-        status.outcome is Outcome.RING_LOST
+        status.outcome is Outcome.TIP_LOST
         and "from the model's" in status.message
         and 'extrinsics' in status.message
     )
@@ -154,9 +154,9 @@ def test_a_ring_that_this_arm_cannot_have_ends_and_refuses_goals(make_loop):
 
 
 def test_a_lost_ring_is_told_with_what_the_detector_says(loop):
-    loop.controller.ring_trouble = 'ring lost: the wall found is 104.6 mm high'
+    loop.controller.tip_trouble = 'ring lost: the wall found is 104.6 mm high'
     loop.controller.start(loop.goal(MIDDLE, tolerance_m=1e-6), loop.now_s)
-    loop.ring = False
+    loop.tip = False
     message = loop.until_end(1.5).message
     assert (
         'the tip was not measured for' in message
@@ -169,7 +169,7 @@ def test_a_lost_ring_is_told_with_what_the_detector_says(loop):
 def test_it_says_what_it_lacks_for_a_goal(loop):
     assert loop.controller.lacking(loop.now_s) == ''
     for sense, word in (
-        ('ring', 'not measured'),
+        ('tip', 'not measured'),
         ('camera', 'no image'),
         ('driver', 'no measured pressures'),
     ):
@@ -196,7 +196,7 @@ def test_open_loop_teaches_nothing_and_needs_no_camera(loop):
     ('lost', 'outcome', 'word'),
     [
         ('camera', Outcome.CAMERA_STALE, 'no image'),
-        ('ring', Outcome.RING_LOST, 'not measured'),
+        ('tip', Outcome.TIP_LOST, 'not measured'),
         ('driver', Outcome.DRIVER_LOST, 'no measured pressures'),
     ],
 )
@@ -285,8 +285,8 @@ def test_an_inactive_driver_refuses_goals_until_it_is_active_or_another_process(
 def test_a_lost_ring_ends_holding_too(loop):
     loop.controller.start(loop.goal(MIDDLE), loop.now_s)
     loop.until_end()
-    loop.ring = False
-    assert loop.until_end(1.0).outcome is Outcome.RING_LOST
+    loop.tip = False
+    assert loop.until_end(1.0).outcome is Outcome.TIP_LOST
     assert loop.run(0.2).phase == 'idle'
 
 

@@ -113,9 +113,9 @@ def test_too_few_samples_are_refused():
     short = StepRecord(
         full.pressure_times_s[:5],
         full.pressures_pa[:5],
-        full.ring_times_s,
-        full.ring_m,
-        full.ring_ages_s,
+        full.tip_times_s,
+        full.tip_m,
+        full.tip_ages_s,
         0.0,
         40e3,
     )

@@ -20,7 +20,7 @@ def stop(loop, reason, moving_s, lengths_m):
         loop.run(moving_s)
         return loop.controller.cancel(loop.now_s)
     setattr(loop, reason, False)
-    loop.run({'ring': 0.8, 'camera': 0.8, 'driver': 0.3}[reason] - moving_s)
+    loop.run({'tip': 0.8, 'camera': 0.8, 'driver': 0.3}[reason] - moving_s)
     loop.controller.start(loop.goal(lengths_m, FREE, 1e-6), loop.now_s)
     status = loop.until_end(1.0)
     setattr(loop, reason, True)
@@ -40,7 +40,7 @@ def pressures_pa(loop, duration_s):
     ('reason', 'outcome', 'delay_periods'),
     [
         ('cancel', Outcome.CANCELLED, 2),  # the command of this tick has been sent
-        ('ring', Outcome.RING_LOST, 1),
+        ('tip', Outcome.TIP_LOST, 1),
         ('camera', Outcome.CAMERA_STALE, 1),
     ],
 )
@@ -70,7 +70,7 @@ def test_a_cancelled_goal_says_that_the_present_pressures_are_held(make_loop):
     assert loop.run(0.4).phase == 'idle' and not loop.controller.active
 
 
-@pytest.mark.parametrize('reason', ['cancel', 'ring', 'driver'])
+@pytest.mark.parametrize('reason', ['cancel', 'tip', 'driver'])
 def test_the_next_goal_starts_without_a_transient(make_loop, reason):
     loop = make_loop(21)
     low_m, high_m = loop.arm.length_limits_m

@@ -19,11 +19,11 @@ from pneumatic_driver.valve_board_map import SHIPPED as SHIPPED_MAP
 from pneumatic_driver.valve_board_map import map_for
 from soft_arm_control.errors import ControlError
 from soft_arm_control.outcome import Outcome
-from soft_arm_control.ring_covariance import position_covariance
 from soft_arm_control.tip.command_shaper import PERIOD_S
 from soft_arm_control.tip.controller import Status, TipController
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_control.tip.goal_planning import plan
+from soft_arm_control.tip_covariance import position_covariance
 from soft_arm_description.world import World
 from soft_arm_experiments.arm.eyes import Eye
 from soft_arm_experiments.arm.rig import Clock, Ending, rate_hz
@@ -198,11 +198,11 @@ class InProcessRig:
     def _see(self, exposure: Exposure) -> None:
         sight, controller = self._eye.see(exposure), self._controller
         self._seen_s.append(exposure.stamp_s)
-        controller.ring_trouble = sight.trouble
+        controller.tip_trouble = sight.trouble
         controller.add_image(exposure.stamp_s)
         if sight.ring_m is not None:
             covariance_m2 = position_covariance(sight.covariance_m2)
-            controller.add_ring(exposure.stamp_s, sight.ring_m, covariance_m2)
+            controller.add_tip_pose(exposure.stamp_s, sight.ring_m, covariance_m2)
             self._rings_s.append(exposure.stamp_s)
             self._unanswered_s = exposure.stamp_s
 

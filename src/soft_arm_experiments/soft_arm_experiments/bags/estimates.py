@@ -135,7 +135,7 @@ def _filtered(bias_filter: BiasFilter, pressures: Pressures, tips: Tips | None) 
     for _, is_tip, i in sorted(arrivals):
         if is_tip and tips is not None:
             stamp_s = (int(tips.stamps_ns[i]) - first_ns) * 1e-9
-            known |= bias_filter.add_ring(stamp_s, tips.points_m[i], tips.covariances_m2[i])
+            known |= bias_filter.add_tip_pose(stamp_s, tips.points_m[i], tips.covariances_m2[i])
         else:
             stamp_s = (int(pressures.stamps_ns[i]) - first_ns) * 1e-9
             bias_filter.add_pressures(stamp_s, pressures.values_pa[i])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soft_arm_control.ring_covariance import position_covariance
+from soft_arm_control.tip_covariance import position_covariance
 from soft_arm_description.robot import Robot
 from soft_arm_experiments.bags.arm_files import ArmFiles
 from soft_arm_experiments.bags.track import Track

@@ -265,7 +265,7 @@ class RigSession(Session):
 
     def _on_ring(self, message: PoseWithCovarianceStamped) -> None:
         with contextlib.suppress(MessageError):
-            ring_m, _ = conversions.ring_from_msg(message, self._robot.base.frame)
+            ring_m, _ = conversions.tip_from_msg(message, self._robot.base.frame)
             self.rings.add(conversions.stamp_s(message.header.stamp), self.now_s(), ring_m)
 
     def _on_image(self, message: CameraInfo) -> None:
