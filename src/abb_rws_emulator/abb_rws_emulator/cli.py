@@ -1,4 +1,4 @@
-"""`softarm sim rws`: the emulated ABB controller alone, for any client."""
+"""Command `softarm sim rws`: stand-alone emulated ABB controller for any client."""
 
 import argparse
 import asyncio
@@ -24,8 +24,7 @@ class BadOption(ValueError):
 
 
 FACTORY_USERS = {'Default User': 'robotics', 'Admin': 'robotics'}
-"""Password by user of a new ABB controller, so that any client can connect to the emulator.
-"""
+"""Password by user of a new ABB controller: the defaults of many clients."""
 
 
 def _parser() -> CommandLine:
@@ -57,17 +56,15 @@ def _parser() -> CommandLine:
     parser.add_argument(
         '--robotware',
         default='',
-        help='version that it tells; from 8 on without mastership (default: 6.16 or 7.21)',
+        help='RobotWare version; from 8 without mastership (default: 6.16 or 7.21)',
     )
-    parser.add_argument(
-        '--user', help='the only user (default: the users a controller is delivered with)'
-    )
+    parser.add_argument('--user', help='only user (default: factory users of a controller)')
     parser.add_argument('--password', help='password of --user')
     parser.add_argument(
         '--session-limit',
         type=positive_count,
         default=70,
-        help='sessions before a login is refused (default %(default)s)',
+        help='number of sessions from which a login is refused (default %(default)s)',
     )
     parser.add_argument(
         '--session-idle-s',
@@ -77,7 +74,7 @@ def _parser() -> CommandLine:
     )
     parser.add_argument('--motors-on', action='store_true', help='start with the motors on')
     parser.add_argument(
-        '--tls-certificate', type=input_file, help='PEM file; with --tls-key the server speaks TLS'
+        '--tls-certificate', type=input_file, help='PEM file of the certificate; enables TLS'
     )
     parser.add_argument('--tls-key', type=input_file, help='PEM file of the key')
     parser.add_json()
@@ -122,17 +119,17 @@ async def _serve(
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with Emulator(options) as emulator:
         if motors_on:
-            emulator.controller.set_control_state('', 'motoron')
+            emulator.controller.set_control_state('motoron')
         if control_port is None:
-            _say(as_json, options.host, emulator.port, None)
+            _report(as_json, options.host, emulator.port, None)
             await stop.wait()
             return
         async with ControlPort(emulator, '127.0.0.1', control_port) as control:
-            _say(as_json, options.host, emulator.port, control.port)
+            _report(as_json, options.host, emulator.port, control.port)
             await stop.wait()
 
 
-def _say(as_json: bool, host: str, port: int, control_port: int | None) -> None:
+def _report(as_json: bool, host: str, port: int, control_port: int | None) -> None:
     if as_json:
         print(json.dumps({'host': host, 'port': port, 'control_port': control_port}), flush=True)
     else:
@@ -141,7 +138,7 @@ def _say(as_json: bool, host: str, port: int, control_port: int | None) -> None:
             if control_port is None
             else f', faults and buttons on http://127.0.0.1:{control_port}'
         )
-        print(f'controller on {host}:{port}{control}; Ctrl-C ends it', flush=True)
+        print(f'controller on {host}:{port}{control}; Ctrl-C to stop', flush=True)
 
 
 def main(argv: list[str]) -> int:

@@ -1,10 +1,10 @@
-"""Control port of the emulator: faults, buttons and key switch for tests and operators.
+"""Control port of the emulator: faults, buttons and key switch.
 
 JSON over HTTP, without authentication.
 
 GET  /state                          state of the controller and the server
 POST /faults   {"latency_s": 0.5}    set fields of Faults; {} clears all faults
-POST /actions/restart                an action of ACTIONS; the body is a JSON object of arguments
+POST /actions/restart                run an action of ACTIONS; the body is an object of arguments
 """
 
 import json
@@ -38,7 +38,7 @@ class ControlPort:
     async def __aenter__(self) -> 'ControlPort':
         await self._runner.setup()
         await web.TCPSite(self._runner, self._host, self.port).start()
-        self.port = self._runner.addresses[0][1]  # the port that 0 was replaced by
+        self.port = self._runner.addresses[0][1]  # the free port chosen for port 0
         return self
 
     async def __aexit__(self, *_exception: object) -> None:
@@ -80,15 +80,14 @@ class ControlPort:
                     text=f'{name} = {value!r}: known faults are '
                     f'{ ({n: k.__name__ for n, k in kinds.items()}) }\n'
                 )
+        faults = self._emulator.faults
         if not wanted:
-            self._emulator.faults.clear()
-            self._emulator.websockets.silence(False)
+            faults.clear()
         for name, value in wanted.items():
-            setattr(self._emulator.faults, name, value)
-        if 'silent' in wanted or 'websocket_silent' in wanted:
-            self._emulator.websockets.silence(
-                bool(wanted.get('silent') or wanted.get('websocket_silent'))
-            )
+            setattr(faults, name, value)
+        if not wanted or 'silent' in wanted or 'websocket_silent' in wanted:
+            silent = wanted.get('silent') or wanted.get('websocket_silent')
+            self._emulator.websockets.silence(bool(silent))
         return web.Response(status=204)
 
     async def _action(self, request: web.Request) -> web.Response:
@@ -110,7 +109,7 @@ async def _object(request: web.Request) -> dict:
         text = await request.text()
         value = json.loads(text) if text else {}
     except (ValueError, RecursionError) as error:
-        raise web.HTTPBadRequest(text=f'body is no JSON: {error}\n') from error
+        raise web.HTTPBadRequest(text=f'body is not JSON: {error}\n') from error
     if not isinstance(value, dict):
         raise web.HTTPBadRequest(text='body must be a JSON object\n')
     return value
@@ -124,7 +123,7 @@ def _set_mode(emulator: Emulator, mode: str) -> None:
 
 def _set_speed(emulator: Emulator, percent: int) -> None:
     if percent not in range(101):
-        raise ValueError(f'percent {percent!r} must be a whole number from 0 to 100')
+        raise ValueError(f'percent {percent!r} must be an integer from 0 to 100')
     emulator.controller.speed_percent = percent
     emulator.controller.on_change('/rw/panel/speedratio')
 

@@ -1,4 +1,4 @@
-"""Run an emulated controller in a thread, for callers without an event loop."""
+"""Emulated controller in a thread, for callers without an event loop."""
 
 import asyncio
 import threading
@@ -12,7 +12,7 @@ class EmulatorThread:
     """Run an emulator between `start` and `stop`, which may be called from any thread.
 
     Args:
-        options: How the emulator is set up.
+        options: Options of the emulator.
         control_port: TCP port of the control port on 127.0.0.1; None for no control port.
     """
 

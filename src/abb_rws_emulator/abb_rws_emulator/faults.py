@@ -1,4 +1,4 @@
-"""Faults that a test or an operator can switch on while clients are connected."""
+"""Faults injected into the responses while clients are connected."""
 
 import asyncio
 from collections import deque
@@ -10,19 +10,19 @@ from aiohttp import web
 
 @dataclass
 class Faults:
-    """The faults that are switched on. Every field can be set over the control port.
+    """Faults that are switched on; every field can be set over the control port.
 
     Attributes:
-        latency_s: Wait before every answer [s].
-        silent: Accept requests and never answer (half-open); WebSockets fall silent too.
-        websocket_silent: Only the WebSockets fall silent.
-        truncate: Cut every body in the middle and close.
-        stall: Send half of every body and then nothing.
-        html_500: Answer with an HTML page and status 500.
-        wrong_type: Declare the body as text/plain and cut its last characters.
-        busy: Answer 503.
-        maximum_rate_hz: Answer 503 above this many requests a second; 0 is no limit.
-        only: Prefix of the paths that the faults apply to; empty for all paths.
+        latency_s: Delay before every response [s].
+        silent: Accept requests and never respond (half-open), WebSockets included.
+        websocket_silent: Silence WebSockets only.
+        truncate: Send half of every body, then close.
+        stall: Send half of every body, then nothing.
+        html_500: Respond with an HTML page and status 500.
+        wrong_type: Declare the body as text/plain and drop its last characters.
+        busy: Respond with status 503.
+        maximum_rate_hz: Respond with status 503 above this request rate; 0 for no limit.
+        only: Prefix of the affected paths; empty for all.
     """
 
     latency_s: float = 0.0
@@ -38,7 +38,7 @@ class Faults:
     starts_s: deque[float] = field(default_factory=deque, repr=False)
 
     def clear(self) -> None:
-        """Switch all faults off; requests that hang stay unanswered."""
+        """Switch all faults off; hanging requests stay unanswered."""
         for spec in fields(self):
             if spec.name != 'starts_s':
                 setattr(self, spec.name, spec.default)
@@ -46,7 +46,7 @@ class Faults:
     async def apply(
         self, request: web.Request, handle: Callable[[], Awaitable[web.StreamResponse]]
     ) -> web.StreamResponse:
-        """Answer a request, with the faults that are switched on."""
+        """Respond to a request, with the faults applied."""
         now_s = asyncio.get_running_loop().time()
         self.starts_s.append(now_s)
         while now_s - self.starts_s[0] >= 1.0:
@@ -56,7 +56,7 @@ class Faults:
         if self.latency_s:
             await asyncio.sleep(self.latency_s)
         if self.silent:
-            await asyncio.get_running_loop().create_future()  # ends when the client goes
+            await asyncio.get_running_loop().create_future()  # until the client disconnects
         if self.busy or (self.maximum_rate_hz and len(self.starts_s) > self.maximum_rate_hz):
             return web.Response(status=503)
         if self.html_500:

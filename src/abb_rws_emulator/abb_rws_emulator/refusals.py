@@ -1,8 +1,8 @@
-"""Refusals with the status, code and message of recorded answers of a controller."""
+"""Refusals with the status, code and message recorded from real controllers."""
 
 
-class Refused(Exception):  # noqa: N818  it is an answer, not a fault of ours
-    """An answer with status >= 400."""
+class Refused(Exception):  # noqa: N818  a response, not a defect
+    """Response with status >= 400."""
 
     def __init__(self, status: int, code: int, message: str):
         super().__init__(message)
@@ -10,7 +10,7 @@ class Refused(Exception):  # noqa: N818  it is an answer, not a fault of ours
 
 
 def _refused(status: int, code: int, path: str, line: int, text: str, inner: int = -1) -> Refused:
-    """Return a refusal whose message names a source file of RobotWare, as a controller's does."""
+    """Return a refusal whose message contains a RobotWare source file, as on a controller."""
     folder = 'C:\\BUILD\\RW\\Areas\\RobApi2\\Components'
     return Refused(status, code, f'{folder}\\{path}[{line}] {text} code:{code} icode:{inner}')
 
@@ -21,7 +21,7 @@ def held(path: str = 'rws_mastership\\rws_resource_mastership.cpp') -> Refused:
 
 
 def not_held() -> Refused:
-    """The caller releases a mastership that it does not hold."""
+    """The caller does not hold the mastership to release."""
     return _refused(
         403,
         -1073445880,
@@ -32,7 +32,7 @@ def not_held() -> Refused:
 
 
 def mastership_missing() -> Refused:
-    """The write needs a mastership that the caller does not hold."""
+    """The write requires a mastership that the caller does not hold."""
     text = 'The user does not have required mastership for the operation.'
     return _refused(403, -1073445859, 'rws_panel\\rws_resource_panel.cpp', 1688, text)
 
@@ -83,12 +83,12 @@ def limit_reached(text: str) -> Refused:
 
 
 def no_resource() -> Refused:
-    """The address is unknown."""
+    """Unknown path."""
     return _refused(404, -1073414146, 'rws_services\\rws_services.cpp', 129, 'Resource not found')
 
 
 def no_symbol_read(generation: int = 1) -> Refused:
-    """The RAPID symbol that should be read is unknown (status 400 on IRC5)."""
+    """Unknown RAPID symbol in a read (status 400 on IRC5)."""
     if generation == 2:
         return no_symbol_written()
     return _refused(
@@ -97,29 +97,13 @@ def no_symbol_read(generation: int = 1) -> Refused:
 
 
 def no_symbol_written() -> Refused:
-    """The RAPID symbol that should be written is unknown."""
+    """Unknown RAPID symbol in a write."""
     return _refused(
         404,
         -1073442816,
         'rws_rapid\\rws_resource_rapid_symbol_data.cpp',
         254,
         'org_code: -517 Symbol not found',
-    )
-
-
-def no_module(generation: int = 1) -> Refused:
-    """The module that should be read is unknown."""
-    status, code = (404, -1073414146) if generation == 1 else (400, -1073442813)
-    return _refused(
-        status, code, 'rws_rapid\\rws_resource_rapid_module.cpp', 1233, 'Unknown module name'
-    )
-
-
-def no_module_to_unload(generation: int = 1) -> Refused:
-    """The module that should be unloaded is unknown."""
-    code = -1073442816 if generation == 1 else -1073442813
-    return _refused(
-        400, code, 'rws_rapid\\rws_resource_rapid_task.cpp', 1777, 'Unknown module name'
     )
 
 
@@ -131,39 +115,8 @@ def no_grant() -> Refused:
     )
 
 
-def syntax_error() -> Refused:
-    """The text of the module has syntax errors."""
-    text = 'Operation not allowed due to syntax errors'
-    return _refused(400, -1073442803, 'rws_rapid\\rws_resource_rapid_task.cpp', 1602, text)
-
-
-def ui_instruction_not_active() -> Refused:
-    """No program waits for an answer of the operator."""
-    return _refused(
-        400, -1073442784, 'rws_rapid\\rws_resource_rapid_ui.cpp', 240, 'No active UI instruction'
-    )
-
-
-def not_persistent() -> Refused:
-    """A constant cannot be written."""
-    text = 'Not a persistent rapid symbol'
-    return _refused(400, -1073442786, 'rws_rapid\\rws_resource_rapid_symbol_data.cpp', 300, text)
-
-
-def no_instance() -> Refused:
-    """The instance of the configuration is unknown."""
-    return _refused(
-        400, -1073445879, 'rws_cfg\\rws_resource_cfg.cpp', 2107, 'Unknown instance', -1073437691
-    )
-
-
-def name_taken() -> Refused:
-    """The name exists already."""
-    return _refused(400, -1073445839, 'rws_services\\rws_services.cpp', 220, 'Name already exist')
-
-
 def no_queue() -> Refused:
-    """The message queue is unknown."""
+    """Unknown message queue."""
     return _refused(404, -1073435904, 'rws_dipc\\rws_resource_dipc.cpp', 180, 'Invalid slot id')
 
 
@@ -172,20 +125,8 @@ def queue_full() -> Refused:
     return _refused(400, -1073435903, 'rws_dipc\\rws_resource_dipc.cpp', 195, 'Message queue full')
 
 
-def out_of_reach() -> Refused:
-    """No joint angles reach the pose."""
-    return _refused(
-        400, -1073436654, 'rws_motion\\rws_resource_mechunit.cpp', 1211, 'Position outside of reach'
-    )
-
-
-def option_missing() -> Refused:
-    """The controller lacks the option."""
-    return _refused(403, -1073435901, 'rws_services\\rws_services.cpp', 160, 'Option is missing')
-
-
 def gone() -> Refused:
-    """RobotWare 8 no longer has the service."""
+    """RobotWare 8 does not provide the service."""
     text = 'The service is not supported in this version of controller'
     return _refused(410, -1073445885, 'rws_services\\rws_services.cpp', 140, text)
 
@@ -197,13 +138,13 @@ def no_write_access() -> Refused:
 
 
 def no_signal() -> Refused:
-    """The I/O signal is unknown."""
+    """Unknown I/O signal."""
     text = 'ERROR: eio_signal_open_by_name failed status -60.'
     return _refused(404, -1073445866, 'rws_iosystem\\rws_resource_iosystem.cpp', 1986, text)
 
 
 def no_file(generation: int = 1) -> Refused:
-    """The file or folder is unknown."""
+    """Unknown file or folder."""
     code, text = (
         (-1073414146, 'Resource does not exist')
         if generation == 1
@@ -213,14 +154,9 @@ def no_file(generation: int = 1) -> Refused:
 
 
 def no_volume() -> Refused:
-    """The path does not begin with an environment variable."""
+    """The path does not start with an environment variable."""
     return Refused(
         400,
         -1073438716,
         'C:\\BUILD\\RW\\rapi_file_service.cpp[237] Virtual root does not exist -1073438716 -704',
     )
-
-
-def no_module_file() -> Refused:
-    """The file of the module that should be loaded does not exist."""
-    return _refused(400, -1073438708, 'rws_rapid\\rws_resource_rapid_task.cpp', 1602, '')

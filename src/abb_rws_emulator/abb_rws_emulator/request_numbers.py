@@ -1,4 +1,4 @@
-"""Parse numbers of a request: plain ASCII digits of limited length."""
+"""Parser of the numbers in a request: ASCII digits of limited length."""
 
 import re
 
@@ -9,7 +9,7 @@ _WHOLE = re.compile(r'[0-9]{1,10}')
 
 
 def whole(text: str | None) -> int | None:
-    """Return a whole number of at most ten digits; None for any other text."""
+    """Return an integer of at most ten digits; None for any other text."""
     return int(text) if text is not None and _WHOLE.fullmatch(text) else None
 
 

@@ -1,4 +1,4 @@
-"""Which session may write what: masterships, and the remote privilege in manual mode."""
+"""Write access of sessions: masterships, and the remote privilege in manual mode."""
 
 from collections.abc import Callable
 
@@ -10,11 +10,11 @@ class AccessRights:
     """Masterships and the remote privilege, by session.
 
     Args:
-        robotware: Major version. From 7 on (OmniCore) RAPID writes need a mastership that was
-            asked for, IRC5 takes a free one by itself. From 8 on there is one write access instead
-            of the masterships.
-        is_automatic: Whether the controller is in automatic mode.
-        on_change: Called with the RWS 1.0 address of each resource that changes.
+        robotware: Major version. From 7 (OmniCore) RAPID writes require a mastership requested
+            before; IRC5 takes a free one implicitly. From 8 one write access replaces the
+            masterships.
+        is_automatic: Returns True in automatic mode.
+        on_change: Called with the RWS 1.0 path of each resource that changes.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class AccessRights:
         self.privilege.clear()
 
     def request_mastership(self, session: str, domains: list[str]) -> None:
-        """Give masterships to a session."""
+        """Grant masterships to a session."""
         if not self._is_automatic() and self.privilege.status(session) != 'GRANTED':
             raise refusals.wrong_mode()
         if any(self.masters[domain] not in (None, session) for domain in domains):
@@ -53,7 +53,7 @@ class AccessRights:
             self._set_master(domain, None)
 
     def require_edit(self, session: str) -> None:
-        """Refuse a session that may not write to the program."""
+        """Refuse a session without write access to the program."""
         holder = self.masters['edit' if self.strict_mastership else 'rapid']
         if self.single_write_access and holder != session:
             raise refusals.no_write_access()
@@ -64,25 +64,13 @@ class AccessRights:
         if holder != session:
             raise refusals.held()
 
-    def require_motion(self, session: str) -> None:
-        """Refuse a session that may not jog."""
-        holder = self.masters['motion']
-        if holder not in (None, session):
-            raise refusals.held()
-
-    def require_configuration(self, session: str) -> None:
-        """Refuse a session that may not write the configuration; a free mastership suffices."""
-        holder = self.masters['edit' if self.strict_mastership else 'cfg']
-        if holder not in (None, session):
-            raise refusals.held()
-
     def require_remote_right(self, session: str) -> None:
-        """Refuse a session that has no remote privilege in manual mode."""
+        """Refuse a session without remote privilege in manual mode."""
         if not self._is_automatic() and self.privilege.status(session) != 'GRANTED':
             raise refusals.mastership_missing()
 
     def steal_mastership(self, domain: str, holder: str | None) -> None:
-        """Give a mastership to the pendant, or release it (None)."""
+        """Assign a mastership to the pendant, or release it (None)."""
         self._set_master(domain, holder)
 
     def forget_session(self, session: str) -> None:

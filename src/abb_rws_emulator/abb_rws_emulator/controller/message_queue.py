@@ -1,4 +1,4 @@
-"""A message queue between RAPID programs (DIPC)."""
+"""Message queue between RAPID programs (DIPC)."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -6,13 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class MessageQueue:
-    """A queue with its limits and the messages that wait in it.
-
-    Attributes:
-        slot: Number that the controller gave the queue.
-        size: Largest count of messages.
-        message_size: Largest length of a message [characters].
-    """
+    """Queue with limits on the number of messages and on their length [characters]."""
 
     name: str
     slot: int

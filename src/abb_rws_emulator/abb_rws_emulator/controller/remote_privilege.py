@@ -1,10 +1,9 @@
-"""Remote privilege in manual mode: a client asks, the operator at the pendant answers."""
+"""Remote privilege in manual mode: requested by a client, granted by the operator (RMMP)."""
 
 from collections.abc import Callable
 
 KEPT_S = 10.0
-"""Time after the last poll until the privilege lapses [s]; assumed, the manual gives no value.
-"""
+"""Time after the last poll until the privilege expires [s]; assumed, the manual gives no value."""
 
 
 class RemotePrivilege:
@@ -16,12 +15,12 @@ class RemotePrivilege:
         self._asked_s = 0.0
 
     def ask(self, session: str) -> None:
-        """Show the question on the pendant."""
+        """Show the request on the pendant."""
         self.holders[session], self._asked_s = 'PENDING', self._clock()
         self._on_change()
 
     def answer(self, granted: bool) -> None:
-        """Give the operator's answer."""
+        """Grant or deny the pending request."""
         self.holders = dict.fromkeys(self.holders, 'GRANTED' if granted else 'DENIED')
         self._on_change()
 
@@ -32,14 +31,14 @@ class RemotePrivilege:
         return self.holders.get(session, 'NO SUCH REQUEST')
 
     def poll(self, session: str) -> str:
-        """Return the status to a client, which keeps the privilege; a refusal is returned once."""
+        """Return the status and extend the privilege; DENIED is returned once."""
         status, self._asked_s = self.status(session), self._clock()
         if status == 'DENIED':
             del self.holders[session]
         return status
 
     def cancel(self, session: str) -> None:
-        """Release the privilege or withdraw the question; harmless when there is neither."""
+        """Release the privilege or withdraw the request; without either, do nothing."""
         if self.holders.pop(session, None) is not None:
             self._on_change()
 

@@ -1,4 +1,4 @@
-"""Emulated IRB 120: joint moves at the data sheet's speeds; all axes arrive together."""
+"""Motion of the emulated IRB 120: synchronised joint moves at the data-sheet speeds."""
 
 import math
 import time
@@ -12,10 +12,10 @@ HOME_RAD = np.deg2rad([0.0, 0.0, 0.0, 0.0, 30.0, 0.0])
 
 
 class Robot:
-    """Joint angles at any time, as a function of the clock and of the last move.
+    """Joint angles as a function of time during the last move.
 
-    Acceleration is not modelled: a move runs at constant speed, the slowest axis at its limit times
-    the speed ratio.
+    Speed is constant, without acceleration; the slowest axis moves at its limit times the speed
+    ratio.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
@@ -25,7 +25,7 @@ class Robot:
 
     @property
     def joints_rad(self) -> np.ndarray:
-        """Present joint angles [rad], shape (6,)."""
+        """Current joint angles [rad], shape (6,)."""
         done = (
             1.0
             if self._duration_s == 0.0
@@ -39,9 +39,9 @@ class Robot:
         return self._clock() >= self._began_s + self._duration_s
 
     def move_to(self, goal_rad: np.ndarray, speed_ratio: float) -> None:
-        """Begin a move from the present joint angles.
+        """Start a move from the current joint angles.
 
-        At ratio 0 the robot stands until the ratio is changed.
+        At ratio 0 the robot holds until the ratio is changed.
         """
         now_rad = self.joints_rad
         self._start_rad, self._goal_rad = now_rad, np.asarray(goal_rad, dtype=float)
@@ -53,37 +53,27 @@ class Robot:
             self._duration_s = fastest_s / speed_ratio if speed_ratio > 0.0 else math.inf
 
     def change_speed(self, speed_ratio: float) -> None:
-        """Continue the move at another speed ratio."""
+        """Continue the move at a different speed ratio."""
         self.move_to(self._goal_rad, speed_ratio)
 
     def halt(self) -> None:
-        """Stop at the present joint angles."""
+        """Stop at the current joint angles."""
         self.place(self.joints_rad)
 
     def place(self, joints_rad: np.ndarray) -> None:
-        """Put the robot at joint angles [rad] at once."""
+        """Set the joint angles [rad] instantly."""
         self._start_rad = self._goal_rad = np.asarray(joints_rad, dtype=float)
         self._began_s, self._duration_s = self._clock(), 0.0
 
     def jointtarget(self, prefix: str = 'rax_') -> dict[str, str]:
-        """Return the joint angles as the controller writes them [deg]."""
+        """Return the joint angles as the controller formats them [deg]."""
         return {
             f'{prefix}{i}': _text(math.degrees(q)) for i, q in enumerate(self.joints_rad, start=1)
         }
 
-    def robtarget(
-        self, tool: np.ndarray | None = None, reference: np.ndarray | None = None
-    ) -> dict[str, str]:
-        """Return the pose of a tool as the controller writes it [mm], quaternion w x y z.
-
-        Args:
-            tool: T_tool0_tool, shape (4, 4) [m]; None: tool0.
-            reference: T_base_reference, in which the pose is told, shape (4, 4) [m]; None: the
-                base.
-        """
+    def robtarget(self) -> dict[str, str]:
+        """Return the pose of tool0 in the base frame [mm], quaternion w x y z."""
         pose = irb120.tool_pose(self.joints_rad)
-        pose = pose if tool is None else pose @ tool
-        pose = pose if reference is None else np.linalg.inv(reference) @ pose
         values = [*(1000.0 * pose[:3, 3]), *irb120.quaternion(pose[:3, :3])]
         return dict(zip(('x', 'y', 'z', 'q1', 'q2', 'q3', 'q4'), map(_text, values), strict=True))
 

@@ -1,19 +1,17 @@
-"""TCP connections of the emulated controller, aborted when slow, silent or too many."""
+"""TCP connections of the emulated controller, aborted when slow, idle or too many."""
 
 import asyncio
 from collections.abc import Callable
 
-REQUEST_S, IDLE_S, TAKE_S = 20.0, 75.0, 20.0
-"""Time limits [s]: of the transfer of a request, of a connection without a request, and until the
-client accepts a response or an event."""
+REQUEST_S, IDLE_S, WRITE_S = 20.0, 75.0, 20.0
+"""Time limits [s]: transfer of a request, idle connection, blocked write to the client."""
 MOST_CONNECTIONS, LARGEST_REQUEST, LARGEST_BACKLOG = 256, 16 << 20, 1 << 20
-"""Limits: connections; bytes of a request; bytes of events waiting for a WebSocket.
-"""
+"""Limits: connections; bytes of a request; bytes of queued events of a WebSocket."""
 SWEEP_S = 0.25
 
 
 class Connection(asyncio.Protocol):
-    """A connection that passes data to the HTTP protocol and keeps its deadlines."""
+    """Connection with deadlines, wrapped around the HTTP protocol."""
 
     def __init__(self, http: asyncio.Protocol, peers: 'Connections'):
         self._http, self._peers = http, peers
@@ -40,7 +38,7 @@ class Connection(asyncio.Protocol):
         self._http.data_received(data)
 
     def request_received(self, *, endless: bool = False) -> None:
-        """End the deadline of the request; `endless` for a WebSocket, which may send for ever."""
+        """Cancel the deadline of the request; `endless` (WebSocket) also lifts the size limit."""
         self.deadline_s, self._counting = None, not endless
 
     def response_sent(self) -> None:
@@ -54,16 +52,16 @@ class Connection(asyncio.Protocol):
 
     def is_late(self, now_s: float) -> bool:
         """Return whether the connection has missed a deadline."""
-        stuck = self.stuck_s is not None and now_s - self.stuck_s > self._peers.take_s
+        stuck = self.stuck_s is not None and now_s - self.stuck_s > self._peers.write_s
         return stuck or (self.deadline_s is not None and now_s > self.deadline_s)
 
     def pause_writing(self) -> None:
-        """Record that the client accepts no more data for now."""
+        """Record that the client stopped reading."""
         self.stuck_s = self._peers.clock()
         self._http.pause_writing()
 
     def resume_writing(self) -> None:
-        """Record that the client accepts data again."""
+        """Record that the client reads again."""
         self.stuck_s = None
         self._http.resume_writing()
 
@@ -72,13 +70,13 @@ class Connection(asyncio.Protocol):
         return self._http.eof_received()
 
     def connection_lost(self, exception: Exception | None) -> None:
-        """Forget the connection."""
+        """Remove the connection."""
         self._peers.discard(self)
         self._http.connection_lost(exception)
 
 
 class Connections:
-    """All connections of a server."""
+    """Open connections of the server, limited in number."""
 
     def __init__(
         self,
@@ -86,25 +84,25 @@ class Connections:
         *,
         request_s: float = REQUEST_S,
         idle_s: float = IDLE_S,
-        take_s: float = TAKE_S,
+        write_s: float = WRITE_S,
     ):
         self.clock = clock
-        self.request_s, self.idle_s, self.take_s = request_s, idle_s, take_s
+        self.request_s, self.idle_s, self.write_s = request_s, idle_s, write_s
         self._open: dict[Connection, None] = {}
 
     def add(self, peer: Connection) -> None:
-        """Add a connection; where there are too many, abort the one with the earliest deadline."""
+        """Add a connection; beyond the limit, abort the one with the earliest deadline."""
         self._open[peer] = None
         if len(self._open) > MOST_CONNECTIONS:
             waiting = [
                 other for other in self._open if other.deadline_s is not None and other is not peer
             ]
             late = min(waiting, key=lambda other: other.deadline_s or 0.0, default=peer)
-            self.discard(late)  # now: the loop closes it only after the rest of a burst
+            self.discard(late)  # at once: the loop closes it only after a burst of connections
             late.abort()
 
     def discard(self, peer: Connection) -> None:
-        """Forget a connection."""
+        """Remove a connection."""
         self._open.pop(peer, None)
 
     def cut(self) -> None:

@@ -1,10 +1,8 @@
-"""Routes from addresses to handlers, and the call that a handler receives."""
+"""Route table of the resources, and the call passed to a handler."""
 
-import bisect
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from abb_rws_emulator.controller.virtual_controller import VirtualController
 from abb_rws_emulator.http.rendering import Item, Reply
@@ -12,7 +10,7 @@ from abb_rws_emulator.http.rendering import Item, Reply
 
 @dataclass(frozen=True)
 class Call:
-    """A request to a resource: session, parts of the path, query and form."""
+    """Request to a resource: session, variable parts of the path, query, form and content."""
 
     controller: VirtualController
     session: str
@@ -28,23 +26,17 @@ class Call:
         return self.query.get('action', '')
 
 
-Handler = TypeVar('Handler', bound=Callable[[Call], Reply | Awaitable[Reply]])
-
-ROUTES: list[tuple[str, re.Pattern, Callable[[Call], Reply | Awaitable[Reply]]]] = []
-"""Routes with fewer variable parts come first."""
-_looseness: list[tuple[int, int]] = []
+Handler = Callable[[Call], Reply]
+ROUTES: list[tuple[str, re.Pattern, Handler]] = []
 
 
 def route(method: str, path: str) -> Callable[[Handler], Handler]:
-    """Register a handler; `{name}` is one part of the path, `{name*}` the rest."""
-    names = re.sub(r'\{(\w+)\*\}', r'(?P<\1>.+?)', path.replace('$', r'\$'))
+    """Register a handler; `{name}` matches one part of the path, `{name*}` the rest."""
+    names = re.sub(r'\{(\w+)\*\}', r'(?P<\1>.+?)', path)
     pattern = re.compile('^' + re.sub(r'(?<!\(\?P<)\{(\w+)\}', r'(?P<\1>[^/]+)', names) + '/?$')
 
     def register(handler: Handler) -> Handler:
-        looseness = path.count('*'), path.count('{')
-        place = bisect.bisect_right(_looseness, looseness)
-        _looseness.insert(place, looseness)
-        ROUTES.insert(place, (method, pattern, handler))
+        ROUTES.append((method, pattern, handler))
         return handler
 
     return register

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from abb_rws_emulator import refusals
-from abb_rws_emulator.controller.file_store import LARGEST_BYTES
+from abb_rws_emulator.controller.file_store import LARGEST_FILE
 from abb_rws_emulator.controller.virtual_controller import VirtualController
 from abb_rws_emulator.faults import Faults
 from abb_rws_emulator.http import forms, rendering
@@ -21,45 +21,31 @@ from abb_rws_emulator.http.addresses import canonical
 from abb_rws_emulator.http.connections import Connection, Connections
 from abb_rws_emulator.http.routing import ROUTES, Call
 from abb_rws_emulator.http.sessions import Sessions
-from abb_rws_emulator.http.subscriptions import Group, Subscriptions
+from abb_rws_emulator.http.subscriptions import Subscriptions
 from abb_rws_emulator.http.websockets import WebSockets
 from abb_rws_emulator.refusals import Refused
-from abb_rws_emulator.resources import access as access_resources
-from abb_rws_emulator.resources import configuration as configuration_resources
-from abb_rws_emulator.resources import files as file_resources
-from abb_rws_emulator.resources import io as io_resources
-from abb_rws_emulator.resources import log as log_resources
-from abb_rws_emulator.resources import motion as motion_resources
-from abb_rws_emulator.resources import panel as panel_resources
-from abb_rws_emulator.resources import program as program_resources
-from abb_rws_emulator.resources import queue as queue_resources
-from abb_rws_emulator.resources import rapid as rapid_resources
-from abb_rws_emulator.resources import system as system_resources
-from abb_rws_emulator.worker_thread import in_worker_thread
+from abb_rws_emulator.resources import (
+    access,
+    files,
+    io,
+    log,
+    motion,
+    panel,
+    queue,
+    rapid,
+    system,
+)
 
 _log = logging.getLogger(__name__)
 _AUTHORITY = re.compile(r'[A-Za-z0-9.:_\[\]-]{1,255}')
 SESSION_COOKIE = '-http-session-'
 TICK_S = 0.01
-LONG_GROUP = 50
 WRITES_KEPT = 1000
-RESTART_AFTER_S = 0.2
 ROBOTWARE = {1: '6.16.2027', 2: '7.21.0+229'}
 """Default version by generation."""
 
-RESOURCES = (  # importing them filled ROUTES
-    system_resources,
-    panel_resources,
-    motion_resources,
-    access_resources,
-    log_resources,
-    configuration_resources,
-    queue_resources,
-    file_resources,
-    io_resources,
-    rapid_resources,
-    program_resources,
-)
+RESOURCES = (system, panel, motion, access, log, queue, files, io, rapid)
+"""Modules that fill ROUTES when imported."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +55,11 @@ class Options:
     Attributes:
         users: Password by user.
         generation: 1 for RWS 1.0 (digest), 2 for RWS 2.0 (basic).
-        advertised_host: Host of the controller in event addresses, which differs from the one that
-            clients use behind a router.
-        session_limit: Sessions before a login is answered 503.
-        robotware: Version; empty takes the usual one of the generation. From 8 on there is one
-            write access and no mastership.
+        advertised_host: Host in the URLs of WebSockets; behind a router it differs from the host
+            that clients use.
+        session_limit: Number of sessions from which a login gets status 503.
+        robotware: Version; empty takes the default of the generation. From 8 one write access
+            replaces the masterships.
     """
 
     users: dict[str, str]
@@ -88,13 +74,13 @@ class Options:
 
 
 class Emulator:
-    """A running controller; use it as an async context.
+    """Running controller; use it as an async context.
 
     Attributes:
-        requests: Count of requests that reached the controller.
-        written: Count of POSTs that were carried out.
-        writes: Path with action of the last of them.
-        failures: Count of requests that raised an exception, which is a defect of the emulator.
+        requests: Number of requests that reached the controller.
+        written: Number of POST requests that were executed.
+        writes: Paths with actions of the most recent of them.
+        failures: Number of requests that raised an exception, a defect of the emulator.
     """
 
     def __init__(self, options: Options, clock: Callable[[], float] = time.monotonic):
@@ -117,19 +103,16 @@ class Emulator:
             idle_s=options.session_idle_s,
         )
         self.controller.on_change = self.subscriptions.changed
-        self.controller.sessions = lambda: list(self.sessions.table)
-        self.controller.on_restart = lambda: self._keep(self._restart_soon())
         self.requests = self.written = self.failures = 0
         self.writes: deque[str] = deque(maxlen=WRITES_KEPT)
         self.port = options.port
         self.connections = Connections(clock)
-        app = web.Application(client_max_size=LARGEST_BYTES + 1)
+        app = web.Application(client_max_size=LARGEST_FILE + 1)
         app.router.add_route('*', '/{path:.*}', self._handle)
         self._runner = web.AppRunner(
             app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1
         )
         self._listener: asyncio.Server | None = None
-        self._restarting = False
         self._tasks: set[asyncio.Task] = set()
 
     async def __aenter__(self) -> 'Emulator':
@@ -179,16 +162,6 @@ class Emulator:
         await self._listen()
         self._keep(self._finish_boot(boot_s))
 
-    async def _restart_soon(self) -> None:
-        if self._restarting:
-            return
-        self._restarting = True
-        try:
-            await asyncio.sleep(RESTART_AFTER_S)  # the answer goes out first
-            await self.restart()
-        finally:
-            self._restarting = False
-
     async def _finish_boot(self, boot_s: float) -> None:
         await asyncio.sleep(boot_s)
         self.controller.booting = False
@@ -209,7 +182,7 @@ class Emulator:
         transport = request.transport
         connection = None if transport is None else transport.get_protocol()
         gone = transport is None or transport.is_closing()
-        if gone or not isinstance(connection, Connection):  # it would open a session for nobody
+        if gone or not isinstance(connection, Connection):  # nobody would receive the session
             return web.Response(status=503)
         try:
             return await self.faults.apply(request, lambda: self._guarded(request, connection))
@@ -217,12 +190,10 @@ class Emulator:
             connection.response_sent()
 
     async def _guarded(self, request: web.Request, connection: Connection) -> web.StreamResponse:
-        """Answer a request, also a faulty one, as a controller would."""
+        """Answer any request, however malformed, as a controller would."""
         try:
             return await self._authenticated(request, connection)
-        except (
-            web.HTTPException
-        ) as refused:  # of the HTTP library: too large, no WebSocket handshake
+        except web.HTTPException as refused:  # by aiohttp: too large, invalid handshake
             return rendering.refusal(
                 Refused(refused.status, -1073445879, refused.reason), self._style(request)
             )
@@ -245,7 +216,7 @@ class Emulator:
                 if request.path.startswith('/poll/') and not header:
                     return web.Response(status=403)
                 return self._challenge(stale)
-            if request.path.startswith('/poll/'):  # clients exist that come back with digest only
+            if request.path.startswith('/poll/'):  # some clients send digest without cookie
                 return await self.websockets.serve(request, connection, user)
             session = self.sessions.open(user)
             if session is None:
@@ -253,7 +224,7 @@ class Emulator:
             opened = True
         answer = await self._answer(request, connection, session)
         if opened and not answer.prepared:
-            # two cookies; only the first is the session, the second is new with each TCP connection
+            # the first cookie identifies the session, the second the TCP connection
             answer.headers.add('Set-Cookie', f'{SESSION_COOKIE}={session}; path=/; httponly')
             answer.headers.add('Set-Cookie', f'ABBCX={self.sessions.opened}; path=/; httponly')
         return answer
@@ -281,14 +252,15 @@ class Emulator:
             return rendering.refusal(refused, style)
 
     def _style(self, request: web.Request) -> rendering.Format:
-        # links of a list are relative to the folder above it
-        base = f'{request.scheme}://{self._authority(request)}{request.path.rstrip("/").rpartition("/")[0]}/'
+        # links in a list are relative to its parent path
+        parent = request.path.rstrip('/').rpartition('/')[0]
+        base = f'{request.scheme}://{self._authority(request)}{parent}/'
         if self.options.generation == 2:
             return rendering.Format(2, 'json' in request.headers.get('Accept', ''), base)
         return rendering.Format(1, request.query.get('json') == '1', base)
 
     def _authority(self, request: web.Request) -> str:
-        """Return host and port as the client wrote them, or the real ones if they are not valid."""
+        """Return host and port of the request, or those of the listener if invalid."""
         return (
             request.host
             if _AUTHORITY.fullmatch(request.host)
@@ -298,9 +270,8 @@ class Emulator:
     async def _dispatch(
         self, request: web.Request, connection: Connection, session: str, style: rendering.Format
     ) -> web.StreamResponse:
-        path = re.sub(
-            r'^/https?://[^/]*', '', urllib.parse.unquote(request.path)
-        )  # abb_robot_client asks for privilege this way
+        # abb_robot_client polls the remote privilege with an absolute URL as path
+        path = re.sub(r'^/https?://[^/]*', '', urllib.parse.unquote(request.path))
         if path == '/logout':
             self.sessions.end(session)
             return web.Response(status=204)
@@ -309,19 +280,17 @@ class Emulator:
         content = await request.read()
         connection.request_received()
         if path.startswith('/subscription'):
-            return await self._subscription(request, session, content)
-        return await rendering.response(
-            await self._resource(request, session, path, content), style
-        )
+            return self._subscription(request, session, content)
+        return rendering.response(self._resource(request, session, path, content), style)
 
-    async def _resource(
+    def _resource(
         self, request: web.Request, session: str, path: str, content: bytes
     ) -> rendering.Reply:
         query = dict(request.query)
         if self.options.generation == 2:
             path, more = canonical(request.method, path)
             query = more | query
-        form = await forms.fields_of(request, path, content, self.options.generation)
+        form = forms.fields_of(request, content, self.options.generation)
         self._user_of(session)
         wanted = 'GET' if request.method == 'HEAD' else request.method
         for method, pattern, handler in ROUTES:
@@ -338,8 +307,6 @@ class Emulator:
                         self.options.generation,
                     )
                 )
-                if not isinstance(reply, rendering.Reply):
-                    reply = await reply
                 if method == 'POST':
                     self.written += 1
                     self.writes.append(f'{path}?{query.get("action", "")}')
@@ -356,53 +323,20 @@ class Emulator:
             raise refusals.no_grant()
         return self.sessions.table[session].user
 
-    # events
-
-    async def _subscription(
-        self, request: web.Request, session: str, content: bytes
-    ) -> web.Response:
-        number, _, resource = (
-            urllib.parse.unquote(request.path)
-            .removeprefix('/subscription')
-            .lstrip('/')
-            .partition('/')
-        )
+    def _subscription(self, request: web.Request, session: str, content: bytes) -> web.Response:
+        number = request.path.removeprefix('/subscription').strip('/')
         headers = {'Content-Type': rendering.XHTML}
-        base = f'{request.scheme}://{self._authority(request)}/'
         if request.method == 'POST' and not number:
-            form = await forms.parsed(content)
-            added = self.subscriptions.register(session, self._user_of(session), form)
+            form = forms.parsed(content)
+            group = self.subscriptions.register(session, self._user_of(session), form)
             host = self.options.advertised_host or self._authority(request)
-            poll_url = f'{"wss" if self.options.tls else "ws"}://{host}/poll/{added.number}'
-            body = await self._initial(added, base, poll_url)  # XHTML even where JSON was asked for
+            poll_url = f'{"wss" if self.options.tls else "ws"}://{host}/poll/{group.number}'
+            base = f'{request.scheme}://{self._authority(request)}/'
+            body = self.subscriptions.initial(group, base, poll_url).encode()
             return web.Response(status=201, body=body, headers=headers | {'Location': poll_url})
-        if request.method == 'GET' and not number:
-            return web.Response(
-                body=self.subscriptions.overview(session, base).encode(), headers=headers
-            )
-        group = self.subscriptions.find(number)
-        if (
-            group is None or group.session != session
-        ):  # another session's group is nothing that this one could know of
+        found = self.subscriptions.find(number)
+        # groups of other sessions are hidden
+        if request.method != 'DELETE' or found is None or found.session != session:
             raise refusals.no_resource()
-        if request.method == 'PUT':
-            self.subscriptions.add(group, await forms.parsed(content))
-            return web.Response(
-                body=await self._initial(group, base, f'/poll/{number}'), headers=headers
-            )
-        if request.method == 'DELETE' and resource:
-            self.subscriptions.drop(group, f'/{resource}')
-        elif request.method == 'DELETE':
-            self.subscriptions.remove(group.number)
-        elif request.method != 'GET':
-            raise refusals.no_resource()
+        self.subscriptions.remove(found.number)
         return web.Response(status=200, headers=headers)
-
-    async def _initial(self, group: Group, base: str, poll_url: str) -> bytes:
-        write = self.subscriptions.initial
-        many = len(group.paths) > LONG_GROUP
-        return (
-            await in_worker_thread(write, group, base, poll_url)
-            if many
-            else write(group, base, poll_url)
-        ).encode()

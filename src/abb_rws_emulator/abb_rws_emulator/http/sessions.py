@@ -18,7 +18,7 @@ _COUNT = re.compile(r'[0-9a-fA-F]{1,8}')
 
 @dataclass
 class Entry:
-    """A session: user, times of its begin and its last use [s]."""
+    """Session: user, start and last use [s]."""
 
     user: str
     began_s: float
@@ -28,12 +28,12 @@ class Entry:
 class Sessions:
     """Session table with the limits of a real controller.
 
-    A nonce carries the time at which it was given and a signature, so that challenges cost no
-    memory; what is remembered are the request counts (nc) of the nonces that were answered rightly,
-    as a window of COUNT_WINDOW counts, and of COUNTED_NONCES nonces.
+    A nonce contains its issue time and a signature, so that challenges need no memory. Stored are
+    only the request counts (nc) of correctly answered nonces: a window of COUNT_WINDOW counts for
+    each of COUNTED_NONCES nonces.
 
     Args:
-        on_end: Called with the identity of every session that ends.
+        on_end: Called with the identifier of every session that ends.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Sessions:
         self.opened = self.challenges = 0
         self._users, self._clock, self._on_end = users, clock, on_end
         self._key, self._oldest_s = secrets.token_bytes(16), -math.inf
-        # Nonce: highest count, and which of the counts below it were used, as bits.
+        # by nonce: highest count, bit mask of the used counts below it
         self._counts: dict[str, tuple[int, int]] = {}
 
     def known(self, cookie: str | None) -> str | None:
@@ -63,7 +63,7 @@ class Sessions:
         return cookie
 
     def open(self, user: str) -> str | None:
-        """Open a session and return its identity; None when the table is full."""
+        """Open a session and return its identifier; None if the table is full."""
         self._expire()
         if len(self.table) >= self.limit:
             return None
@@ -94,33 +94,36 @@ class Sessions:
     def challenge(self, stale: bool = False) -> str:
         """Return a value of `WWW-Authenticate` with a new nonce.
 
-        `stale`: user and password were right, only the nonce was not.
+        Args:
+            stale: True if user and password were correct and only the nonce was not.
         """
         self.challenges += 1
-        told = f'{self._clock():.6f}:{secrets.token_hex(8)}'
-        nonce = f'{told}:{self._signature(told)}'.encode().hex()
+        issued = f'{self._clock():.6f}:{secrets.token_hex(8)}'
+        nonce = f'{issued}:{self._signature(issued)}'.encode().hex()
         return (
             f'Digest realm="{REALM}", domain="/", qop="auth", nonce="{nonce}", '
             f'opaque="{secrets.token_hex(8)}", algorithm="MD5", '
             f'stale={str(stale).upper()}'
         )
 
-    def _signature(self, told: str) -> str:
-        return hmac.new(self._key, told.encode(), hashlib.sha256).hexdigest()[:16]
+    def _signature(self, issued: str) -> str:
+        return hmac.new(self._key, issued.encode(), hashlib.sha256).hexdigest()[:16]
 
     def _given_s(self, nonce: str) -> float | None:
         """Return the time of a nonce [s]; None if this server did not issue it."""
         try:
-            told, _, signature = bytes.fromhex(nonce).decode('ascii').rpartition(':')
+            issued, _, signature = bytes.fromhex(nonce).decode('ascii').rpartition(':')
         except ValueError:
             return None
-        return float(told.partition(':')[0]) if _same(signature, self._signature(told)) else None
+        return (
+            float(issued.partition(':')[0]) if _same(signature, self._signature(issued)) else None
+        )
 
     def digest_user(self, method: str, target: str, header: str) -> tuple[str | None, bool]:
-        """Return the user of a digest header, or None and whether only its nonce is used up.
+        """Return the user of a digest header, or None and whether only its nonce is stale.
 
         Args:
-            target: Path and query as they were sent.
+            target: Path and query as sent.
         """
         if not header.startswith('Digest '):
             return None, False
@@ -143,10 +146,9 @@ class Sessions:
         return (user, False) if fresh else (None, True)
 
     def _take_count(self, nonce: str, given_s: float, count: int) -> bool:
-        """Record a count of a nonce; return False if it was used before or is too old to know.
+        """Record a count of a nonce; return False if it is a replay or older than the window.
 
-        Requests that were sent at once may arrive in any order, so every count of the window is
-        good once.
+        Concurrent requests may arrive in any order, so every count of the window is valid once.
         """
         if given_s <= self._oldest_s or self._clock() - given_s > NONCE_LIFE_S:
             return False
@@ -157,9 +159,7 @@ class Sessions:
             bit = 1 << highest - count if highest - count < COUNT_WINDOW else 0
             fresh, used = bool(bit and not used & bit), used | bit
         self._counts[nonce] = highest, used & (1 << COUNT_WINDOW) - 1
-        while (
-            len(self._counts) > COUNTED_NONCES
-        ):  # the one that was not used for longest; it and all older ones are good no more
+        while len(self._counts) > COUNTED_NONCES:  # invalidate the least recently used and older
             forgotten = next(iter(self._counts))
             del self._counts[forgotten]
             self._oldest_s = max(self._oldest_s, self._given_s(forgotten) or 0.0)
@@ -177,7 +177,7 @@ class Sessions:
 
 
 def _bytes(text: str) -> bytes:
-    return text.encode(errors='surrogateescape')  # what was no UTF-8 in a header
+    return text.encode(errors='surrogateescape')  # headers that were not UTF-8
 
 
 def _same(one: str, other: str) -> bool:

@@ -1,4 +1,4 @@
-"""The WebSockets over which groups of subscriptions send their events."""
+"""WebSockets over which groups of subscriptions send their events."""
 
 import contextlib
 from collections.abc import Callable, Coroutine
@@ -7,19 +7,19 @@ from aiohttp import WSCloseCode, WSMsgType, web
 
 from abb_rws_emulator.faults import Faults
 from abb_rws_emulator.http.connections import LARGEST_BACKLOG, Connection
-from abb_rws_emulator.http.subscriptions import Subscriptions
+from abb_rws_emulator.http.subscriptions import Subscriptions, transport_of
 
 PING_S = 30.0
 
 
 class WebSockets:
-    """Open, silence and close the WebSockets of all groups.
+    """WebSockets of all groups.
 
     Args:
-        generation: 1 for RWS 1.0; 2 for RWS 2.0, where the client must send nothing.
-        subscriptions: The groups.
-        faults: Faults that are played.
-        run: Runs a coroutine beside the others.
+        generation: 1 for RWS 1.0; 2 for RWS 2.0, which forbids the client to send.
+        subscriptions: Groups.
+        faults: Faults that are switched on.
+        run: Runs a coroutine as a task.
     """
 
     def __init__(
@@ -37,15 +37,15 @@ class WebSockets:
     ) -> web.StreamResponse:
         """Serve the WebSocket of a group to its session or, without a session, to its user.
 
-        It returns when the WebSocket has ended.
+        Return when the WebSocket has ended.
         """
         group = self._subscriptions.find(request.path.rpartition('/')[2])
         if group is None or group.user != user or session not in (None, group.session):
             return web.Response(status=404)
         forbids_sending = self._generation == 2
-        protocol = 'rws_subscription' if self._generation == 2 else 'robapi2_subscription'
+        protocol = 'rws_subscription' if forbids_sending else 'robapi2_subscription'
         offered = request.headers.get('Sec-WebSocket-Protocol', '')
-        if self._generation == 2 and protocol not in offered:
+        if forbids_sending and protocol not in offered:
             return web.Response(status=400)
         socket = web.WebSocketResponse(
             protocols=(protocol,),
@@ -57,20 +57,20 @@ class WebSockets:
         connection.request_received(endless=True)
         try:
             await socket.prepare(request)
-        except ConnectionError:  # cut while it was being opened
+        except ConnectionError:  # connection lost during the handshake
             return web.Response(status=503)
         group.sockets.append(socket)
         try:
-            said_goodbye = await self._listen_to(socket, forbids_sending)
+            closed_by_client = await self._receive(socket, forbids_sending)
         finally:
             group.sockets.remove(socket)
-        if said_goodbye:  # one that merely broke leaves the group: its address can be used again
+        if closed_by_client:  # after a broken connection the group stays and can be polled again
             if not group.sockets and self._subscriptions.groups.get(group.number) is group:
                 self._subscriptions.remove(group.number)
             await socket.close()
         return socket
 
-    async def _listen_to(self, socket: web.WebSocketResponse, forbids_sending: bool) -> bool:
+    async def _receive(self, socket: web.WebSocketResponse, forbids_sending: bool) -> bool:
         """Wait for the end of a WebSocket; return whether the client sent a close frame."""
         while True:
             message = await socket.receive()
@@ -85,16 +85,11 @@ class WebSockets:
                 return False
 
     def silence(self, silent: bool) -> None:
-        """Stop or resume reading and writing of every WebSocket, the TCP connections staying up."""
+        """Stop or resume reading and writing of every WebSocket; TCP connections stay up."""
         self._faults.websocket_silent = silent
         for group in self._subscriptions.groups.values():
-            for socket in group.sockets:
-                if socket._req is not None and socket._req.transport is not None:
-                    (
-                        socket._req.transport.pause_reading
-                        if silent
-                        else socket._req.transport.resume_reading
-                    )()
+            for transport in filter(None, map(transport_of, group.sockets)):
+                (transport.pause_reading if silent else transport.resume_reading)()
 
     async def close(self, code: int, text: str) -> None:
         """Close every WebSocket."""
@@ -103,18 +98,16 @@ class WebSockets:
                 await socket.close(code=code, message=text.encode())
 
     def send(self, socket: web.WebSocketResponse, text: str) -> None:
-        """Send an event, unless a fault silences it; cut off a client that takes nothing."""
+        """Send an event unless a fault suppresses it; abort a client that does not read."""
         if self._faults.silent or self._faults.websocket_silent:
             return
-        transport = (
-            socket._req.transport if socket._req is not None else None
-        )  # aiohttp has no public way to it
+        transport = transport_of(socket)
         if transport is not None and transport.get_write_buffer_size() > LARGEST_BACKLOG:
-            transport.abort()  # it takes nothing
+            transport.abort()
             return
         self._run(_send_text(socket, text))
 
 
 async def _send_text(socket: web.WebSocketResponse, text: str) -> None:
-    with contextlib.suppress(ConnectionError):  # the client is gone; its handler notices by itself
+    with contextlib.suppress(ConnectionError):  # the handler of the WebSocket ends it
         await socket.send_str(text)

@@ -1,7 +1,4 @@
-"""A plain HTTP client for tests of the emulator.
-
-It sends requests with credentials and returns the responses as they are.
-"""
+"""Plain HTTP client for tests of the emulator: raw responses to authenticated requests."""
 
 import asyncio
 import json
@@ -27,10 +24,7 @@ START = {
 
 
 class PlainClient:
-    """Answers the digest challenge of every request.
-
-    Its session decides whether cookies are kept.
-    """
+    """Answer the digest challenge of every request; the session may keep cookies."""
 
     def __init__(self, port: int, http: aiohttp.ClientSession):
         self.base, self.http = f'http://127.0.0.1:{port}', http

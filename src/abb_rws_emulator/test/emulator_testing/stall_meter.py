@@ -1,8 +1,8 @@
-"""An emulated controller in a process of its own that measures how long its event loop was blocked.
+"""Emulated controller in a separate process that measures how long its event loop is blocked.
 
-Run as a module, it prints its port. Then, for every line on standard input, it prints the longest
-time between two passes of its loop since the line before [s]. This is processor time of the
-process, so that the load of the machine does not count.
+Run as a module, it prints its port. For every line on standard input it prints the longest time
+between two passes of its loop since the previous line [s]: CPU time of the process, independent of
+the load of the machine.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ BEAT_S = 0.002
 
 
 class StallMeter:
-    """The process; `end` kills it."""
+    """Process of the emulator; `end` kills it."""
 
     def __init__(self):
         paths = os.pathsep.join(
@@ -55,7 +55,7 @@ async def main() -> None:
             now_s = time.process_time()
             longest_s[0], before_s = max(longest_s[0], now_s - before_s), now_s
 
-    def tell():
+    def report():
         sys.stdin.readline()
         sys.stdout.write(f'{longest_s[0]}\n')
         sys.stdout.flush()
@@ -63,7 +63,7 @@ async def main() -> None:
 
     async with Emulator(Options({USER: PASSWORD})) as emulator:
         beating = asyncio.create_task(beat())
-        loop.add_reader(sys.stdin, tell)
+        loop.add_reader(sys.stdin, report)
         sys.stdout.write(f'{emulator.port}\n')
         sys.stdout.flush()
         await beating

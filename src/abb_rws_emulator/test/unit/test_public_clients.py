@@ -1,7 +1,4 @@
-"""Clients that others wrote talk to the emulated controller (T18). They are no dependency of ours.
-
-`make clients` brings them along.
-"""
+"""Public third-party clients against the emulated controller (T18), by `make clients`."""
 
 import concurrent.futures
 import contextlib
@@ -28,7 +25,7 @@ SIGNAL, VARIABLE = 'test_digital_io1', 'Module1/test_var_num'
 
 
 class Cell:
-    """An emulated controller in a process of its own, its control port, and a client."""
+    """Emulated controller in a separate process, its control port, and a client."""
 
     def __init__(self):
         command = [
@@ -43,9 +40,9 @@ class Cell:
             '--json',
         ]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        told = json.loads(self._process.stdout.readline())
-        self._control = f'http://127.0.0.1:{told["control_port"]}'
-        self.client = rws.RWS(f'http://127.0.0.1:{told["port"]}')
+        ports = json.loads(self._process.stdout.readline())
+        self._control = f'http://127.0.0.1:{ports["control_port"]}'
+        self.client = rws.RWS(f'http://127.0.0.1:{ports["port"]}')
 
     def act(self, name: str, **values) -> None:
         request = urllib.request.Request(
@@ -150,7 +147,7 @@ def test_it_gets_the_right_to_write_in_manual_mode(cell):
         cell.act('operation_mode', mode='AUTO')
 
 
-def test_it_is_told_of_changes_and_uses_one_session(cell):
+def test_it_receives_events_and_uses_one_session(cell):
     client, events = cell.client, queue.Queue()
     high = rws.SubscriptionResourcePriority.High
     medium = rws.SubscriptionResourcePriority.Medium

@@ -1,7 +1,4 @@
-"""The emulated controller under requests that are too large, too many or too slow.
-
-Nobody else waits, and it does not grow.
-"""
+"""Emulated controller under load: bounded memory, no blocked event loop, slow clients closed."""
 
 import asyncio
 import socket
@@ -30,72 +27,30 @@ def pulse():
     running.end()
 
 
-LINES = 40_000
-SYMBOL_SEARCH = '/rw/rapid/symbols?action=search-symbols'
 HOSTILE = {
-    'unclosed routines': ('module', 'MODULE m\n' + 'PROC a()\n' * LINES + 'ENDMODULE\n'),
-    'closed routines': ('module', 'MODULE m\n' + 'PROC a()\nENDPROC\n' * LINES + 'ENDMODULE\n'),
-    'blank lines': ('module', '\n' * (1 << 20)),
-    'unclosed text': ('module', 'MODULE m\nPERS string s:=' + '"' * 900_001 + '\nENDMODULE\n'),
-    'no semicolons': ('module', 'MODULE m\n' + 'PERS num a:=1\n' * LINES + 'ENDMODULE\n'),
-    'many names': (
-        'module',
-        'MODULE m\n' + ''.join(f'PERS num a{i}:=1;\n' for i in range(9000)) + 'ENDMODULE\n',
-    ),
-    'huge arrays': (
-        'module',
-        'MODULE m\n' + ''.join(f'VAR num b{i}{{20000}};\n' for i in range(200)) + 'ENDMODULE\n',
-    ),
-    'nested alternatives': ('search', {'regexp': '(a|aa)+!'}),
-    'nested repetitions': ('search', {'regexp': '((((a*b*)*c*)*d*)*e*)*!'}),
-    'many repetitions': ('search', {'regexp': '.*' * 49 + '!'}),
-    'all names': ('search', {'regexp': ''}),
-    'a form of 10 MB': ('form', b'a=1&' * 2_500_000),
-    'a field of 10 MB': ('form', b'value=' + b'%41' * 3_000_000),
-    'many fields': ('form', b'a=1&' * 200_000),
-    'a long literal': ('form', b'value=[' + b'1,' * 400_000),
-    'an open literal': ('form', b'value=' + b'[' * 900_000),
-    'a file of spaces': ('program', b'<Module>' + b' ' * (7 << 20)),
+    'a form of 10 MB': b'a=1&' * 2_500_000,
+    'a field of 10 MB': b'value=' + b'%41' * 3_000_000,
+    'many fields': b'a=1&' * 60_000,
+    'a long literal': b'value=[' + b'1,' * 120_000,
+    'an open literal': b'value=' + b'[' * 250_000,
+    'an open string': b'value="' + b'""' * 100_000,
 }
 
 
 @pytest.mark.parametrize('case', HOSTILE)
-def test_no_request_keeps_the_others_waiting(pulse, case):
-    """Another client goes on asking; what counts is how long the loop had no turn."""
-    kind, what = HOSTILE[case]
-
+def test_no_request_blocks_the_event_loop(pulse, case):
     async def work():
         jar = aiohttp.CookieJar(unsafe=True)
         async with aiohttp.ClientSession(cookie_jar=jar) as http:
             ask = PlainClient(pulse.port, http)
             await ask('GET', '/rw/system')
             pulse.longest_stall_s()
-            if kind == 'module':
-                await ask('PUT', '/fileservice/$TEMP/m.mod', what)
-                await ask(
-                    'POST',
-                    '/rw/rapid/tasks/T_ROB1?action=loadmod',
-                    {'modulepath': '$TEMP/m.mod', 'replace': 'true'},
-                )
-                await ask(
-                    'POST', '/rw/rapid/modules/m?task=T_ROB1&action=set-module-text', {'text': what}
-                )
-                await ask('GET', '/rw/rapid/modules/m?task=T_ROB1&resource=module-text')
-                await ask('GET', '/rw/rapid/modules/m/routine?task=T_ROB1')
-            elif kind == 'search':
-                await ask('POST', SYMBOL_SEARCH, what)
-            elif kind == 'form':
-                await ask(
-                    'POST', '/rw/rapid/symbol/data/RAPID/T_ROB1/reg1?action=set', what, **FORM
-                )
-                await ask('POST', '/subscription', what, **FORM)
-            else:
-                await ask('PUT', '/fileservice/$TEMP/a.pgf', what)
-                await ask(
-                    'POST',
-                    '/rw/rapid/tasks/T_ROB1/program?action=loadprog',
-                    {'progpath': '$TEMP/a.pgf'},
-                )
+            for target in (
+                '/rw/rapid/symbol/data/RAPID/T_ROB1/test_array?action=set',
+                '/rw/rapid/symbol/data/RAPID/T_ROB1/test_var_str?action=set',
+                '/subscription',
+            ):
+                await ask('POST', target, HOSTILE[case], **FORM)
             assert (await ask('GET', '/rw/system'))[0] == 200
             return pulse.longest_stall_s()
 
@@ -105,7 +60,7 @@ def test_no_request_keeps_the_others_waiting(pulse, case):
 # memory
 
 
-def test_what_is_kept_of_requests_is_bounded():
+def test_memory_of_requests_is_bounded():
     async def work(emulator, ask):
         first = nonce_of((await ask.http.get(ask.base + '/rw/system')).headers['WWW-Authenticate'])
         for _ in range(server.WRITES_KEPT + 20):
@@ -120,23 +75,9 @@ def test_what_is_kept_of_requests_is_bounded():
             first in str(value) for value in vars(emulator.sessions).values()
         )
         for i in range(100):
-            await ask('POST', '/rw/dipc?action=dipc-create', {'dipc-queue-name': f'q{i}'})
-            await ask(
-                'POST', '/rw/cfg/SIO/COM_APP/instances?action=create-default', {'name': f'i{i}'}
-            )
-            await ask(
-                'POST',
-                '/fileservice/$HOME',
-                {'fs-action': 'create', 'fs-newname': 'a' * 240 + str(i)},
-            )
-            await ask(
-                'POST',
-                '/rw/elog?action=saveraw',
-                {'path': '/'.join(['$TEMP', *'abcdefghijklmnopqrstuvwxyz' * 2])},
-            )
-        assert (
-            len(emulator.controller.queues) < 100 and len(emulator.controller.store.folders) < 120
-        )
+            queue = {'dipc-queue-name': f'q{i}', 'dipc-queue-size': '9', 'dipc-max-msg-size': '9'}
+            await ask('POST', '/rw/dipc?action=dipc-create', queue)
+        assert len(emulator.controller.queues) < 100
 
     serve(work)
 
@@ -168,7 +109,7 @@ SLOW = {
 def test_a_slow_connection_is_closed(case):
     async def work(emulator, ask):
         emulator.connections.request_s = emulator.connections.idle_s = (
-            emulator.connections.take_s
+            emulator.connections.write_s
         ) = 0.2
         await ask('PUT', '/fileservice/$TEMP/big', b'x' * (8 << 20))
         emulator.connections.cut()
@@ -185,7 +126,7 @@ def test_a_slow_connection_is_closed(case):
     serve(work)
 
 
-def test_one_connection_too_many_costs_one_that_waits():
+def test_beyond_the_limit_idle_connections_are_aborted():
     async def work(emulator, ask):
         await ask('GET', '/rw/system')
         idle = [
@@ -210,7 +151,7 @@ def test_a_burst_of_connections_is_limited_before_the_loop_closes_the_first():
     assert len(connections._open) == MOST_CONNECTIONS and aborted == list(range(50))
 
 
-def test_an_answer_to_a_challenge_is_good_once():
+def test_a_digest_response_is_accepted_once():
     async def work(emulator, ask):
         target = '/rw/system'
 
@@ -220,9 +161,7 @@ def test_an_answer_to_a_challenge_is_good_once():
 
         nonce = nonce_of((await get('Digest x'))[1])
         assert (await get(authorization('GET', target, nonce)))[0] == 200
-        status, challenge = await get(
-            authorization('GET', target, nonce)
-        )  # a replay, or a client that does not count
+        status, challenge = await get(authorization('GET', target, nonce))  # a replay
         assert status == 401 and 'stale=TRUE' in challenge
         assert (await get(authorization('GET', target, nonce_of(challenge))))[0] == 200
         for count in (2, 4, 3):  # requests sent at once overtake each other
@@ -239,7 +178,7 @@ def test_an_answer_to_a_challenge_is_good_once():
     serve(work, keep_cookies=False)
 
 
-def test_a_request_that_a_restart_cuts_off_opens_no_session():
+def test_a_request_interrupted_by_a_restart_opens_no_session():
     async def work(emulator, ask):
         basic = ask.http.headers['Authorization']
         for turns in range(12):  # of the event loop, so that the restart meets every stage

@@ -15,7 +15,6 @@ from abb_rws_bridge.errors import RwsError
 from abb_rws_bridge.monitor import Monitor
 from abb_rws_bridge.values import Aged
 from abb_rws_emulator.http.server import Emulator
-from abb_rws_emulator.worker_thread import WORKER
 
 MEMORY_DRIFT_MIB = 50.0  # client and emulator together; the first requests take less than 10
 _T = TypeVar('_T')
@@ -137,7 +136,7 @@ def _held() -> dict[str, int]:
     ]
     return {
         'client tasks': len(tasks),
-        'threads': sum(not t.name.startswith(WORKER) for t in threading.enumerate()),
+        'threads': threading.active_count(),
         'open files': len(os.listdir('/proc/self/fd')),
     }
 
