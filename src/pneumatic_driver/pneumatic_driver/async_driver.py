@@ -1,55 +1,38 @@
-"""Exchanges set points and measurements with one device at a fixed rate, in an event loop.
-
-What one cycle does is `pneumatic_driver.cycle`'s; here are its pace and the calls beside it.
-"""
+"""Exchange with one device at a fixed rate, in an event loop; the cycle itself is `Cycle`."""
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
 from pneumatic_driver.cycle import Cycle
-from pneumatic_driver.device import Device
 from pneumatic_driver.errors import LinkError, PneumaticDriverError, RefusedError
-from pneumatic_driver.exchange import Exchange
 
 RECONNECT_PERIOD_S = 0.2
-# A call that vents waits so long for the confirmation. Afterwards the vent is repeated in every
-# cycle all the same.
-CONFIRM_S = 1.0
+VENT_CONFIRMATION_S = 1.0  # then a call fails; the cycle goes on venting
 _RETRY_PERIOD_S = 0.02
 
 
 class AsyncDriver:
-    """Runs the exchange with a device; its coroutines may run at the same time.
+    """Exchange with a device; its coroutines may run concurrently.
 
     Args:
-        device: The device; nothing else uses it.
+        cycle: Cycle of the device; nothing else uses either.
         rate_hz: Rate of the exchange [Hz]; None: `exchange_now` sets the pace.
-        command_timeout_s: Time without a command after which the device is vented [s].
-        on_exchange: Called after every exchange.
-        on_disarm: Called with the reason when the driver disarms by itself.
-        clock: Returns the time [s] by which commands grow old; the device's own clock.
+
+    Attributes:
+        overruns: Number of cycles that started late by more than a period.
     """
 
-    def __init__(
-        self,
-        device: Device,
-        rate_hz: float | None,
-        command_timeout_s: float,
-        on_exchange: Callable[[Exchange], None] = lambda exchange: None,
-        on_disarm: Callable[[str], None] = lambda reason: None,
-        clock: Callable[[], float] = time.monotonic,
-    ):
-        self._device = device
+    def __init__(self, cycle: Cycle, rate_hz: float | None):
+        self.cycle, self._device = cycle, cycle.device
         self._period_s = None if rate_hz is None else 1.0 / rate_hz
-        self.cycle = Cycle(device, command_timeout_s, on_exchange, on_disarm, clock)
-        self.overruns = 0  # number of cycles that started late by more than a period
+        self.overruns = 0
         self._exchanges = False  # from `connect` to `disconnect`
-        self._lock = asyncio.Lock()  # between the cycle and the calls below
+        self._lock = asyncio.Lock()  # between the cycle and the calls
         self._cycling: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
-        """Connect, verify, hold and vent the device, and start the exchange."""
+        """Connect, verify, hold and vent the device; start the exchange; see `Cycle.connect`."""
         try:
             await self._locked(self.cycle.connect)
             self._exchanges = True
@@ -57,18 +40,18 @@ class AsyncDriver:
             self._keep_cycling()
 
     async def arm(self) -> None:
-        """Enable the device, from ambient pressure."""
+        """Enable the device, from ambient pressure; see `Cycle.arm`."""
         await self._locked(self.cycle.arm)
 
     async def vent(self) -> None:
-        """Disarm, vent, and wait until a read has confirmed it.
+        """Disarm, vent, and wait for the confirmation by a read.
 
         Raises:
-            LinkError: If that takes longer than `CONFIRM_S`; the driver goes on venting.
-            RefusedError: If the device refuses it for so long, or the map may not be used for
-                writing: then nothing is vented.
+            LinkError: If it takes longer than `VENT_CONFIRMATION_S`; the driver goes on venting.
+            RefusedError: If the device refuses for that time, or the map is read-only: nothing is
+                vented.
         """
-        end_s, first = time.monotonic() + CONFIRM_S, True
+        end_s, first = time.monotonic() + VENT_CONFIRMATION_S, True
         try:
             while first or self.cycle.vent_pending:
                 try:
@@ -91,7 +74,7 @@ class AsyncDriver:
     async def disconnect(self) -> None:
         """Vent and close the connection; see `vent` for errors.
 
-        While the vent is not confirmed, the connection remains, and the driver goes on venting.
+        Until the vent is confirmed the connection remains, and the driver goes on venting.
         """
         self._exchanges = False
         device = self._device
@@ -100,7 +83,7 @@ class AsyncDriver:
         self._keep_cycling()
 
     async def exchange_now(self) -> None:
-        """Run one cycle if there is something to do, for a driver without a rate."""
+        """Run one cycle if the driver is connected or a vent is pending."""
         async with self._lock:
             if self._exchanges or self.cycle.vent_pending:
                 await self.cycle.run()
@@ -108,7 +91,7 @@ class AsyncDriver:
                 self._device.close()
 
     async def end(self) -> None:
-        """End the exchange and close the connection, whatever the device does."""
+        """End the exchange and close the connection regardless of the device."""
         if self._cycling is not None:
             async with self._lock:  # within a request, Python 3.11 may lose the cancellation
                 self._cycling.cancel()
@@ -116,7 +99,7 @@ class AsyncDriver:
         self._device.close()
 
     async def _vent_again(self) -> None:
-        """Vent; what was armed since the vent was asked for is disarmed again."""
+        """Vent, and disarm what was armed since the vent was requested."""
         self.cycle.ask_vent()
         await self.cycle.vent()
 
@@ -131,7 +114,7 @@ class AsyncDriver:
                 raise LinkError(f'the exchange with the device failed: {error!r}') from error
 
     def _keep_cycling(self) -> None:
-        """Cycle from now on, until nothing is to be exchanged and no vent is pending."""
+        """Cycle until nothing is to be exchanged and no vent is pending."""
         if not self._exchanges and not self.cycle.vent_pending:
             if not self._lock.locked():  # otherwise a call uses the connection
                 self._device.close()
@@ -141,7 +124,7 @@ class AsyncDriver:
     async def _run(self, period_s: float) -> None:
         due_s = time.monotonic()
         while True:
-            async with self._lock:  # no call is just opening a connection
+            async with self._lock:  # so that no call is opening a connection
                 if not self._exchanges and not self.cycle.vent_pending:
                     self._device.close()
                     return

@@ -1,23 +1,19 @@
-"""Valve board: several channels with one set point each, and its own faults, key and watchdog."""
+"""Valve board: one set point per channel, with its own faults, session key and watchdog."""
 
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from pneumatic_driver.device import Device
 from pneumatic_driver.exchange import Exchange
-from pneumatic_driver.link_client import Client, Trace, client_for
 from pneumatic_driver.register import SI_PER_UNIT
-from pneumatic_driver.register_map import Link, RegisterMap, State, Values
+from pneumatic_driver.register_map import State, Values
 
 _EXPLAINED = {
     'foreign_master': 'another Modbus client wrote to the board: find and stop it, then clear the '
     'faults',
     'brown_out_detection_off': 'a fuse of its processor: run `make -C firmware fuse`',
 }
-_READ = ('pressure', 'drive', 'status', 'faults', 'uptime', 'supply', 'overruns')
 
 
 @dataclass(frozen=True)
@@ -25,11 +21,11 @@ class BoardExchange(Exchange):
     """Result of one cycle with a valve board.
 
     Attributes:
-        drives_pa: Pressures commanded to the valves now, after the board's slew limit, shape
+        drives_pa: Present set points of the valves, after the board's slew limit, shape
             (channels,) [Pa].
-        uptime_s: Time since the board started [s].
+        uptime_s: Time since power-on [s].
         supply_pa: Supply pressure [Pa].
-        overruns: Number of passes of the board's own loop that took too long.
+        overruns: Overruns of the board's control loop.
     """
 
     drives_pa: np.ndarray
@@ -39,29 +35,19 @@ class BoardExchange(Exchange):
 
 
 class Board(Device):
-    """A valve board; see `Device`."""
+    """Valve board; see `Device`."""
 
-    def __init__(
-        self,
-        register_map: RegisterMap,
-        accept_unverified_map: str = '',
-        clock: Callable[[], float] = time.monotonic,
-        new_client: Callable[[Link, Trace], Client] = client_for,
-    ):
-        self._target = register_map.register('target')
-        super().__init__(
-            register_map, accept_unverified_map, _READ, self._target.count, clock, new_client
-        )
-        self._uptime_s = 0.0
+    CYCLE_REGISTERS = ('pressure', 'drive', 'status', 'faults', 'uptime', 'supply', 'overruns')
+    _uptime_s = 0.0
 
     def _rounded(self, targets_pa: np.ndarray) -> np.ndarray:
-        target = self._target
+        target = self.map.register('target')
         return np.array([target.si(target.raw(target_pa)) for target_pa in targets_pa.tolist()])
 
     async def _cycle(self, targets_pa: np.ndarray | None) -> BoardExchange:
         values: dict[str, float | list[float]] = {}
         if targets_pa is not None:
-            values['target'] = (targets_pa / SI_PER_UNIT[self._target.unit]).tolist()
+            values['target'] = (targets_pa / SI_PER_UNIT[self.map.register('target').unit]).tolist()
         if values or (self._hold is not None and not self.vent_pending):
             values.update(self._next_heartbeat())
         started_s = self._clock()
@@ -71,7 +57,7 @@ class Board(Device):
         return self._read_out(state, at_s, at_s - started_s, targets_pa)
 
     def _check_echo(self, state: State, written: bool) -> None:
-        """Check by the last heartbeat that the answer is not to an earlier request."""
+        """Check by the heartbeat that the answer belongs to the last request."""
         heartbeat = self.map.heartbeat
         if heartbeat is None or not (written or self._hold is not None):
             return
@@ -106,9 +92,9 @@ class Board(Device):
         vented = not (running or status.get('hold', False))
         self._uptime_s = state['uptime']
         if not status.get('held', True):
-            self._hold = None  # the hold has lapsed, or the board was restarted
+            self._hold = None  # lapsed, or the board was restarted
         if not vented and self._hold is not None:
-            self._may_run = True  # only its holder can have started it
+            self._may_run = True  # only the holder can start the board
         causes = [
             f'{name} ({_EXPLAINED[name]})' if name in _EXPLAINED else name for name in own + found
         ]

@@ -1,4 +1,4 @@
-"""Assignment of the robot's chambers to the channels of the board."""
+"""Assignment of a robot's chambers to the channels of a board."""
 
 from collections.abc import Sequence
 
@@ -9,15 +9,15 @@ from soft_arm_description.robot import Robot
 
 
 class ChannelMap:
-    """Maps the chambers of a robot file, with their pressure limits, to the channels of a board.
+    """Mapping from chambers, with their pressure limits, to channels.
 
     Args:
-        robot: Robot file with chambers, channels and limits.
-        map_name: The board's register map, for messages.
-        channels: Number of the board's channels.
+        robot: Robot with chambers, channels and limits.
+        map_name: Name of the register map, for messages.
+        channels: Number of channels of the board.
 
     Raises:
-        RobotFileError: If the robot's chambers do not fit on the board's channels.
+        RobotFileError: If the chambers do not fit on the channels.
     """
 
     def __init__(self, robot: Robot, map_name: str, channels: int):

@@ -1,9 +1,9 @@
-"""What one cycle with a device does: commands, freshness, link loss, faults. It owns no thread.
+"""One cycle with a device: commands, stale commands, link loss, faults. It owns no thread.
 
-The device is driven only while armed and while commands come. It is vented when they stop, when the
-link is lost, when it reports a fault or disobeys. Link loss and faults disarm: nothing moves again
-before `arm`. Old set points are never replayed. A vent is repeated in every cycle until a read has
-confirmed it.
+The device is driven only while it is armed and commands arrive. It is vented when commands stop,
+the link is lost, or it reports a fault or deviates from its commands. Link loss and faults disarm:
+nothing moves again before `arm`. Old set points are never replayed. A vent is repeated in every
+cycle until a read confirms it.
 """
 
 import logging
@@ -25,21 +25,27 @@ from pneumatic_driver.exchange import Exchange
 
 _log = logging.getLogger(__name__)
 
-# Time without a good answer after which the link counts as lost. One request over TCP may time out,
-# a second may not. By then the device's own watchdog has vented it. With a shorter time, a busy
-# machine would look like a broken cable.
+# Time without a good answer after which the link is lost: one request over TCP may time out, a
+# second may not. By then the device's own watchdog has vented it. A shorter time would take a busy
+# machine for a broken cable.
 LINK_TIMEOUT_S = 0.4
 
 
 class Cycle:
-    """Drives a device, cycle by cycle. Its coroutines must not run at the same time.
+    """State machine of a driven device. Its coroutines must not run concurrently.
 
     Args:
         device: The device; nothing else uses it.
         command_timeout_s: Time without a command after which the device is vented [s].
         on_exchange: Called after every exchange.
         on_disarm: Called with the reason when the cycle disarms by itself.
-        clock: Returns the time [s] by which commands grow old; the device's own clock.
+        clock: Clock of the device [s], by which commands age.
+
+    Attributes:
+        commanded: True if a command has arrived since arming.
+        latest: Result of the last exchange; None before the first.
+        stale_commands: Number of vents because commands stopped.
+        link_error: Error of the link; None without one.
     """
 
     def __init__(
@@ -53,15 +59,15 @@ class Cycle:
         self.device = device
         self._command_timeout_s, self._clock = command_timeout_s, clock
         self._on_exchange, self._on_disarm = on_exchange, on_disarm
-        # Numbers of vents. It is armed while none was asked for since `arm` began, so that nothing
-        # but `arm` can arm it, and a vent cannot be undone by what was under way.
+        # Counts of vents. The device is armed while none was requested since `arm` began: only
+        # `arm` can arm it, and a coroutine that was under way cannot undo a vent.
         self._asked = self._confirmed = 0
         self._armed_at: int | None = None
         self._targets_pa = np.zeros(device.channels)
         self._commanded_s = 0.0
-        self.commanded = False  # whether a command has come since arming
+        self.commanded = False
         self.latest: Exchange | None = None
-        self.stale_commands = 0  # number of vents for want of a command
+        self.stale_commands = 0
         self.link_error: str | None = None
 
     @property
@@ -74,13 +80,28 @@ class Cycle:
         """True from a request to vent until a read confirms that the device is vented."""
         return self._asked != self._confirmed or self.device.vent_pending
 
+    @property
+    def stale(self) -> bool:
+        """True if armed but vented because commands have stopped."""
+        return self.armed and not self.device.enabled
+
     def ask_vent(self) -> None:
         """Disarm now, from any thread, and vent in every cycle until that is confirmed."""
         if not self.device.read_only:
             self._asked += 1
 
     def command(self, targets_pa: ArrayLike) -> np.ndarray:
-        """Set the set points of the next cycle; see `Driver.command`."""
+        """Set the set points of the next cycle, from any thread.
+
+        Args:
+            targets_pa: Set point of each channel [Pa] gauge, shape (channels,).
+
+        Returns:
+            The set points rounded to the device's resolution, shape (channels,) [Pa].
+
+        Raises:
+            CommandError: If one is refused or the device is not armed; nothing changes.
+        """
         applied_pa = self.device.checked(targets_pa)
         if not self.armed:
             raise CommandError('the arm is vented: activate the driver before commanding pressures')
@@ -91,7 +112,7 @@ class Cycle:
         """Connect, verify, hold and vent the device.
 
         Raises:
-            LinkError: If the device does not answer or is another.
+            LinkError: If the device does not answer or does not match the map.
             HeldError: If another host holds it; that host is not disturbed.
         """
         await self.device.connect()
@@ -99,7 +120,15 @@ class Cycle:
             await self.vent()
 
     async def arm(self) -> None:
-        """Enable the device, from ambient pressure; see `Driver.arm`."""
+        """Enable the device, from ambient pressure.
+
+        A latched fault of the watchdog (silence of the host) is cleared; others are not.
+
+        Raises:
+            LinkError: If the device does not answer, or a pending vent cannot be confirmed.
+            RefusedError: If another fault is latched, the map is read-only, or the device is vented
+                meanwhile.
+        """
         asked = self._asked
         if not self.device.connected:
             raise LinkError(
@@ -118,7 +147,7 @@ class Cycle:
             raise RefusedError('the driver was vented while it was activated: activate it again')
 
     async def vent(self) -> Exchange:
-        """Vent the device; return the read that confirms it. After an error the vent is pending."""
+        """Vent the device; return the confirming exchange. After an error the vent is pending."""
         asked = self._asked
         exchange = await self.device.vent()
         self._confirmed = asked
@@ -131,15 +160,15 @@ class Cycle:
         await self.device.clear_faults()
 
     async def run(self) -> bool:
-        """Run one cycle; connect again if the link was lost. Return whether there is or was a link.
+        """Run one cycle; reconnect after link loss. Return True if there is or was a link.
 
-        Every error ends here: the device is then vented, and connected again if necessary.
+        No error leaves this method: the device is vented and, if necessary, reconnected.
         """
         connected = self.device.connected
         try:
             await self._run()
         except HeldError as error:
-            self.device.close()  # venting would stop the host that holds it
+            self.device.close()  # a vent would stop the host that holds the device
             self._fail(str(error))
         except LinkError as error:
             age_s = self.device.age_s
@@ -154,14 +183,14 @@ class Cycle:
         return connected or self.device.connected
 
     async def fail(self, error: Exception) -> None:
-        """Disarm, vent and close after an error that nobody has foreseen."""
+        """Disarm, vent and close after an unexpected error."""
         _log.critical('the exchange with the device failed', exc_info=error)
         self._fail(f'the exchange with the device failed: {error!r}')
         if not self.device.read_only:
             try:
                 await self.vent()
             except Exception as vent_error:
-                _log.error('venting failed, it is tried again: %s', vent_error)
+                _log.error('venting failed and is repeated: %s', vent_error)
         self.device.close()
 
     @property

@@ -1,15 +1,15 @@
-"""Base of every pneumatic device on Modbus: connect, verify, exchange, enable, vent.
+"""Base class of pneumatic Modbus devices: connect, verify, exchange, enable, vent.
 
-No set point is ever written twice and none restored: after a new connection the device stays vented
-until `enable`. A vent is pending until a read has confirmed it. Meanwhile no heartbeat is sent, so
-that the device's own watchdog vents it, too.
+Set points are written once and never restored: after a reconnection the device stays vented until
+`enable`. A vent is pending until a read confirms it; meanwhile no heartbeat is sent, so that the
+device's watchdog vents it as well.
 """
 
 import asyncio
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,73 +23,68 @@ from pneumatic_driver.errors import (
 from pneumatic_driver.exchange import Exchange
 from pneumatic_driver.hold import Hold, name_text, name_words, own_name
 from pneumatic_driver.identity import verify
-from pneumatic_driver.link_client import Client, Trace, client_for
-from pneumatic_driver.modbus_link import BUSY, ModbusLink
+from pneumatic_driver.modbus_link import BUSY, Client, ModbusLink, Trace, client_for
 from pneumatic_driver.register import SI_PER_UNIT
 from pneumatic_driver.register_map import Link, RegisterMap, Value, Values
 from pneumatic_driver.sensor_check import SensorCheck
 
-# Time for the hold of a killed host to lapse: several watchdog times, since an emulator's clock is
-# slow on a busy machine.
-_LAPSE_S = 1.0
+# Several watchdog times: an emulator's clock runs slow on a busy machine.
+_HOLD_LAPSE_S = 1.0
 _CLAIM_PERIOD_S = 0.05
 
 
 class Device(ABC):
-    """A device on its link. Coroutines of one device must not run at the same time.
+    """Pneumatic device on its link. Its coroutines must not run concurrently.
 
     Args:
-        register_map: Meaning of its registers, and its link.
+        register_map: Register map, which includes the link.
         accept_unverified_map: Name of the map's device: permits writing with a map that was never
             verified on the device.
-        read: Registers that every cycle reads: the map must have them in its first poll.
-        channels: Number of pressures that it measures and sets.
-        clock: Returns the time [s] on which answers and readings grow old; time-outs of the link
-            stay on the wall clock.
-        new_client: Returns the client of a link.
+        clock: Time [s] by which answers and readings age; time-outs of the link use the wall
+            clock.
+        new_client: Creates the client of a link.
+
+    Attributes:
+        read_only: True if the map is unverified, so that nothing may be written.
+        map: The register map.
+        channels: Number of pressures that the device measures and sets.
+        enabled: True while the device follows set points.
     """
+
+    CYCLE_REGISTERS: ClassVar[tuple[str, ...]]  # must be in the first poll of the map
 
     def __init__(
         self,
         register_map: RegisterMap,
-        accept_unverified_map: str,
-        read: Sequence[str],
-        channels: int,
+        accept_unverified_map: str = '',
         clock: Callable[[], float] = time.monotonic,
         new_client: Callable[[Link, Trace], Client] = client_for,
     ):
         device, link = register_map.device, register_map.link
         poll = register_map.polls[0]
         in_poll = register_map.decode(poll.start, [0] * poll.count)
-        for name in [*read, *([register_map.heartbeat.echo] if register_map.heartbeat else [])]:
+        echo = [register_map.heartbeat.echo] if register_map.heartbeat else []
+        for name in [*self.CYCLE_REGISTERS, *echo]:
             if name not in in_poll:
                 raise RegisterMapError(
                     f'register map {device.name!r}: poll {poll.name!r} does not read a register '
-                    f'{name!r}: this device needs {list(read)}'
+                    f'{name!r}: this device needs {list(self.CYCLE_REGISTERS)}'
                 )
         self.read_only = not (device.verified or link.local or accept_unverified_map == device.name)
-        self.map, self.channels = register_map, channels
-        self.enabled = False
-        self._may_run = False  # from the first write that may start it to a read that it is vented
-        self._modbus = ModbusLink(link, register_map.conventions, clock, new_client)
         pressure = register_map.registers['pressure']
-        valid_pa = (
-            None
-            if pressure.valid is None
-            else [limit * SI_PER_UNIT[pressure.unit] for limit in pressure.valid]
-        )
-        self._sensors = SensorCheck(channels, valid_pa)
-        self._found: dict[str, None] = {}  # faults latched by the driver, oldest first
+        self.map, self.channels = register_map, pressure.count
+        self.enabled = False
+        # From the first write that may start the device to a read that reports it vented.
+        self._may_run = False
+        self._modbus = ModbusLink(link, register_map.conventions, clock, new_client)
+        valid_pa = pressure.valid and [v * SI_PER_UNIT[pressure.unit] for v in pressure.valid]
+        self._sensors = SensorCheck(self.channels, valid_pa)
+        self._latched: dict[str, None] = {}  # faults latched by the driver, oldest first
         self._clock = clock
         self._heartbeat = 0
         self._hold: Hold | None = None  # while this host holds a device that has a session
-        # the values written last, on which interlocks and shared words depend
+        # Last written values, for interlocks and for bits that share a word.
         self._written: dict[str, float | str | Sequence[float]] = {}
-
-    @property
-    def frames(self) -> Sequence[str]:
-        """The last frames, sent and received, in words."""
-        return self._modbus.frames
 
     @property
     def age_s(self) -> float | None:
@@ -107,16 +102,16 @@ class Device(ABC):
         return self._may_run and not self.enabled
 
     async def connect(self) -> None:
-        """Connect, check that the device is one of this map, and hold it; its state is not changed.
+        """Connect, verify that the device matches the map, and hold it; its state is unchanged.
 
         Raises:
-            LinkError: If it does not answer or is of another map.
+            LinkError: If it does not answer or does not match the map.
             HeldError: If another host holds it.
             RefusedError: If it answers with a Modbus exception.
         """
         await self._open()
         try:
-            await self.hold(_LAPSE_S)
+            await self.hold(_HOLD_LAPSE_S)
         except BaseException:
             self.close()
             raise
@@ -124,14 +119,14 @@ class Device(ABC):
     async def hold(self, wait_s: float = 0.0) -> None:
         """Claim the device if its map has a session and this host does not hold it yet.
 
-        A device without a session cannot be held; if `wait_s` is given, check by its heartbeat that
-        no other host drives it.
+        Without a session, `wait_s` > 0 checks by the heartbeat that no other host drives the
+        device.
 
         Args:
-            wait_s: Longest time to wait for the end of another host's hold [s].
+            wait_s: Longest wait for the end of another host's hold [s].
 
         Raises:
-            HeldError: If another host still holds it, or drives it. Nothing was changed.
+            HeldError: If another host still holds or drives the device; nothing was changed.
             LinkError: If the device does not answer.
         """
         session, heartbeat = self.map.session, self.map.heartbeat
@@ -142,7 +137,7 @@ class Device(ABC):
                 await self._check_not_driven()
             return
         silent = self._hold is not None and (self.age_s or 0.0) > heartbeat.device_timeout_s
-        # Another host may have claimed it meanwhile; a code of ours would vent it.
+        # If another host has claimed it meanwhile, a code of this host would vent it.
         if silent and await self._holder() != own_name():
             self._hold = None
         end_s, words = time.monotonic() + wait_s, self.map.registers[session.holder].count
@@ -164,16 +159,16 @@ class Device(ABC):
         heartbeat, first = self.map.heartbeat, None
         if heartbeat is None:
             return
-        # A heartbeat that stands still for longer has vented the device.
+        # After this time without a new heartbeat the device has vented itself.
         end_s = time.monotonic() + heartbeat.device_timeout_s
         while time.monotonic() < end_s:
             beat = await self._read_register(heartbeat.echo)
-            if beat == 0.0:  # its value after a start
+            if beat == 0.0:  # value after power-on
                 return
             if first not in (None, beat):
                 raise HeldError(
-                    f'{self.map.device.name} on {self.map.link}: another client drives it, its '
-                    'heartbeat counts: stop that first'
+                    f'{self.map.device.name} on {self.map.link}: its heartbeat counts, so another '
+                    'client drives it: stop that client first'
                 )
             first = beat
             await asyncio.sleep(_CLAIM_PERIOD_S)
@@ -189,7 +184,7 @@ class Device(ABC):
 
     def _held(self, holder: str) -> HeldError:
         if holder != own_name():
-            self._may_run = False  # another can hold it only after it was vented
+            self._may_run = False  # only a vented device can be claimed by another host
         return HeldError(
             f'{self.map.device.name} on {self.map.link} is held by {holder!r}: stop that driver '
             'first',
@@ -213,17 +208,16 @@ class Device(ABC):
         self._modbus.close()
 
     def checked(self, targets_pa: ArrayLike) -> np.ndarray:
-        """Return the set points rounded to the device's steps, shape (channels,) [Pa].
+        """Return the set points rounded to the device's resolution, shape (channels,) [Pa].
 
         Raises:
-            CommandError: If one is not finite or outside the map's limits, or their number is
-                wrong.
+            CommandError: If the number is wrong, or a value is not finite or outside the limits of
+                the map.
         """
         targets = np.asarray(targets_pa, dtype=float)
         if targets.shape != (self.channels,):
             raise CommandError(
-                f'{targets.size} set points: channels of this device: {self.channels}, give '
-                'one for each'
+                f'{targets.size} set points for {self.channels} channels: give one for each'
             )
         low_pa, high_pa = (1e3 * limit for limit in self.map.limits.pressure_kpa)
         for channel, target_pa in enumerate(targets.tolist()):
@@ -235,23 +229,21 @@ class Device(ABC):
         return self._rounded(targets)
 
     async def exchange(self, targets_pa: ArrayLike | None = None) -> Exchange:
-        """Run one cycle: write set points and heartbeat, read measurements.
-
-        While a vent is pending, only read.
+        """Write set points and heartbeat, and read measurements; only read while a vent is pending.
 
         Args:
-            targets_pa: Set points, shape (channels,) [Pa] gauge; None: leave those of the device.
+            targets_pa: Set points, shape (channels,) [Pa] gauge; None: write none.
 
         Raises:
             CommandError: If a set point is refused, or the device is not enabled; nothing is
                 written.
             LinkError: If there is no answer, or one to an earlier request. The write is not
                 repeated.
-            HeldError: If another host has claimed it meanwhile.
+            HeldError: If another host has claimed the device meanwhile.
             RefusedError: If the device answers with a Modbus exception.
         """
         if targets_pa is not None and not self.enabled:
-            raise CommandError('the device is vented and takes no set points: enable it first')
+            raise CommandError('the device is vented and accepts no set points: enable it first')
         try:
             exchange = await self._cycle(None if targets_pa is None else self.checked(targets_pa))
         except RefusedError as error:
@@ -284,19 +276,18 @@ class Device(ABC):
         self.enabled = True
 
     async def vent(self) -> Exchange:
-        """Vent every chamber; connect first if necessary. Return the read that confirms it.
+        """Vent all chambers, connecting if necessary; return the exchange that confirms the vent.
 
-        After an error the vent is pending: repeat it.
+        After an error the vent remains pending: call again.
 
         Raises:
-            LinkError: If the device does not answer, or is not vented.
-            RefusedError: If the device refuses it, or the map may not be used for writing: nothing
-                is vented.
+            LinkError: If the device does not answer or does not report that it is vented.
+            RefusedError: If the device refuses the vent or the map is read-only: nothing is vented.
         """
         self._check_may_write()
         self.enabled, self._may_run = False, True
         if not self.connected:
-            await self._open()  # a device can be vented without holding it
+            await self._open()  # venting does not require the hold
         refused: RefusedError | None = None
         try:
             for step in self.map.safe_sequence:
@@ -304,7 +295,7 @@ class Device(ABC):
         except RefusedError as error:
             refused = error
             if error.code == BUSY:
-                self._hold = None  # the device does not expect the codes of this host
+                self._hold = None  # the device expects another host's codes
         exchange = await self.exchange()
         if not exchange.vented:
             raise refused or self._modbus.failed(
@@ -314,22 +305,22 @@ class Device(ABC):
         return exchange
 
     async def clear_faults(self) -> None:
-        """Clear the driver's latched faults, and the device's if its map may be used for writing.
+        """Clear the latched faults of the driver and, unless read-only, of the device.
 
-        The device stays vented; a fault that persists is latched again.
+        The device stays vented; a persisting fault is latched again.
         """
         for step in [] if self.read_only else self.map.fault_clear_sequence:
             await self._write_step(step)
-        self._found.clear()
+        self._latched.clear()
         self._sensors.forget()
 
     @abstractmethod
     def _rounded(self, targets_pa: np.ndarray) -> np.ndarray:
-        """Return the set points rounded to the steps of the device's registers [Pa]."""
+        """Return the set points rounded to the resolution of the registers [Pa]."""
 
     @abstractmethod
     async def _cycle(self, targets_pa: np.ndarray | None) -> Exchange:
-        """Run one cycle with set points of `_rounded`.
+        """Run one cycle with set points from `_rounded`.
 
         Set `_may_run` if the device is not vented and this host has started it.
         """
@@ -344,9 +335,9 @@ class Device(ABC):
             )
 
     def _latch(self, faults: Sequence[str]) -> tuple[str, ...]:
-        """Latch these faults; return all that were found since the last `clear_faults`."""
-        self._found |= dict.fromkeys(faults)
-        return tuple(self._found)
+        """Latch faults; return all faults latched since the last `clear_faults`."""
+        self._latched |= dict.fromkeys(faults)
+        return tuple(self._latched)
 
     def _next_heartbeat(self) -> dict[str, float]:
         if self.map.heartbeat is None:
@@ -354,7 +345,7 @@ class Device(ABC):
         if self._hold is not None:
             self._heartbeat = self._hold.next_code()
         else:
-            self._heartbeat = self._heartbeat % 0xFFFF + 1  # never 0, the value after a start
+            self._heartbeat = self._heartbeat % 0xFFFF + 1  # never 0, the value after power-on
         return {self.map.heartbeat.counter: float(self._heartbeat)}
 
     async def _write_step(self, step: dict[str, Value]) -> None:

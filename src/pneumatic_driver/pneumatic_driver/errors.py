@@ -1,26 +1,26 @@
-"""Errors of the pneumatic driver: each message is one line with value, unit, limit and remedy."""
+"""Errors of the pneumatic driver; each message is one line with value, unit, limit and remedy."""
 
 
 class PneumaticDriverError(ValueError):
-    """Base of every error that this package raises."""
+    """Base class of the errors of this package."""
 
 
 class RegisterMapError(PneumaticDriverError):
-    """A register map that cannot be used, or a value that one of its registers cannot hold."""
+    """Invalid register map, or a value that a register cannot hold."""
 
 
 class LinkError(PneumaticDriverError):
-    """The device does not answer, or its answer is impossible."""
+    """No answer from the device, or an impossible one."""
 
 
 class NoConnectionError(LinkError):
-    """No connection can be opened: the device is off, is starting, or has another address."""
+    """Connection refused: the device is off, is booting, or has another address."""
 
 
 class RefusedError(PneumaticDriverError):
-    """The device refused a request, or its state forbids it: nothing was changed.
+    """Request refused by the device or by its state: nothing was changed.
 
-    `code` is the Modbus exception, if there was one.
+    `code` is the Modbus exception code, if any.
     """
 
     def __init__(self, message: str, code: int | None = None):
@@ -29,8 +29,8 @@ class RefusedError(PneumaticDriverError):
 
 
 class HeldError(RefusedError):
-    """Another host holds the device."""
+    """Device held by another host."""
 
 
 class CommandError(PneumaticDriverError):
-    """A command that was refused before anything was written."""
+    """Command refused before anything was written."""

@@ -10,17 +10,17 @@ class Exchange:
     """Result of one cycle; pressures are gauge.
 
     Attributes:
-        at_s: Time of the answer on the device's `clock` [s].
+        at_s: Time of the answer [s] on the device's clock.
         round_trip_s: Time from request to answer [s].
         pressures_pa: Measured pressures, shape (channels,) [Pa].
-        targets_pa: Written set points, rounded to the device's steps, shape (channels,) [Pa]; None
-            if none were written.
-        running: Whether the device drives its outputs as commanded; False if it is vented, held, or
-            commanded by another client.
-        vented: Whether the device reports that every output is at ambient pressure.
-        faults: Latched faults: the device's own by their names in the register map, and those found
-            by the driver.
-        halted: Reason why the device does not run or must not go on, in words; '' if there is none.
+        targets_pa: Written set points, rounded to the device's resolution, shape (channels,) [Pa];
+            None if none were written.
+        running: True if the device drives its outputs as commanded; False if it is vented, holds
+            its pressures, or is commanded by another client.
+        vented: True if the device reports all outputs at ambient pressure.
+        faults: Latched faults: those of the device by their names in the register map, and those
+            detected by the driver.
+        halted: Reason why the device does not run or must stop; '' without one.
     """
 
     at_s: float

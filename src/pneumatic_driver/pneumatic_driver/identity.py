@@ -1,4 +1,4 @@
-"""Check of the identity of a device against its register map."""
+"""Verification of a device against its register map."""
 
 import asyncio
 import time
@@ -12,10 +12,10 @@ from pneumatic_driver.register_map import RegisterMap, State
 
 
 async def verify(register_map: RegisterMap, modbus: ModbusLink) -> None:
-    """Check a device that was just connected; a serial one may need its time to start.
+    """Verify a device after connecting; a serial one may still be booting.
 
     Raises:
-        LinkError: If it does not answer or is of another map.
+        LinkError: If it does not answer or does not match the map.
         RefusedError: If it answers with a Modbus exception.
     """
     identity, link = register_map.identity, register_map.link
@@ -30,7 +30,7 @@ async def verify(register_map: RegisterMap, modbus: ModbusLink) -> None:
     found = register_map.decode(register.addr, words)[identity.id_register]
     if found != identity.value:
         raise LinkError(
-            f'{link}: the device says map id {found:g}, map {register_map.device.name!r} is for '
+            f'{link}: the device reports map id {found:g}, map {register_map.device.name!r} is for '
             f'{identity.value:g}: use the map of this device, or flash the firmware of this map'
         )
 
@@ -48,7 +48,7 @@ async def _first_answer(
 
 
 def _check_plausible(register_map: RegisterMap, state: State) -> None:
-    """Check a device without an identity: its set points must be within their ranges."""
+    """Check that the set points of a device without an identity are within their ranges."""
     for name, register in register_map.registers.items():
         if name not in state or register.range is None:
             continue

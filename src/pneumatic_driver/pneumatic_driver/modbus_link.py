@@ -1,18 +1,20 @@
-"""Modbus requests to one device: each answer is checked against its request, none is repeated."""
+"""Modbus requests to one device: answers are checked against their requests, none is repeated."""
 
 import logging
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
+from pymodbus.client import AsyncModbusSerialClient, AsyncModbusTcpClient
 from pymodbus.exceptions import ModbusException
 
 from pneumatic_driver.errors import LinkError, NoConnectionError, RefusedError
-from pneumatic_driver.link_client import Client, Trace
 from pneumatic_driver.register_map import Conventions, Link
 
 _log = logging.getLogger(__name__)
+# Its errors reach this package as exceptions and are reported once.
+logging.getLogger('pymodbus').setLevel(logging.CRITICAL)
 _KEPT_FRAMES = 20
 _DUMP_PERIOD_S = 5.0
 BUSY = 6  # Modbus exception code
@@ -29,14 +31,50 @@ _EXCEPTIONS = {
 }
 
 
+Trace = Callable[[bool, bytes], bytes]  # (is sent, frame) -> frame
+
+
+class Client(Protocol):
+    """Modbus client: these methods and pymodbus' coroutines for requests."""
+
+    @property
+    def connected(self) -> bool:
+        """True if the connection is open."""
+
+    async def connect(self) -> bool:
+        """Open the connection; return True if it is open."""
+
+    def close(self) -> None:
+        """Close the connection."""
+
+
+def client_for(link: Link, trace: Trace) -> Client:
+    """Return the pymodbus client of a link, not yet connected; `trace` receives every frame."""
+    options: dict[str, Any] = {
+        'timeout': link.timeout_s,
+        'retries': 0,
+        'reconnect_delay': 0,
+        'trace_packet': trace,
+    }
+    if link.kind == 'tcp':
+        return AsyncModbusTcpClient(link.host, port=link.port, **options)
+    return AsyncModbusSerialClient(
+        link.device,
+        baudrate=link.baudrate,
+        parity=link.parity,
+        stopbits=link.stopbits,
+        **options,
+    )
+
+
 class ModbusLink:
-    """A link and its connection. Its coroutines must not run at the same time.
+    """Link and its connection. Its coroutines must not run concurrently.
 
     Args:
-        link: Where the device is.
+        link: Address of the device.
         conventions: Addressing and function codes of its map.
-        clock: Returns the time [s] on which answers grow old.
-        new_client: Returns the client of a link.
+        clock: Time [s] by which answers age.
+        new_client: Creates the client of a link.
     """
 
     def __init__(
@@ -64,7 +102,7 @@ class ModbusLink:
         return None if self._good_s is None else self._clock() - self._good_s
 
     def heard(self) -> None:
-        """Note that a good answer has come."""
+        """Record a good answer."""
         self._good_s = self._clock()
 
     async def open(self) -> None:
@@ -93,7 +131,7 @@ class ModbusLink:
         """Read words at an address of the map.
 
         Raises:
-            LinkError: If no answer comes, or one that does not belong to this request.
+            LinkError: If there is no answer, or it belongs to another request.
             RefusedError: If the device answers with a Modbus exception.
         """
         fc = self._conventions.read_fc
@@ -127,9 +165,9 @@ class ModbusLink:
         return self._words(answer, count)
 
     def failed(self, what: str) -> LinkError:
-        """Return the error of this link; log it, and the last frames, once in a while."""
+        """Return a LinkError; log it with the last frames at most every `_DUMP_PERIOD_S`."""
         now_s = time.monotonic()
-        # a device that was never reached has left no frames
+        # A device that was never reached has sent no frames.
         if self._good_s is not None and now_s - self._dumped_s > _DUMP_PERIOD_S:
             self._dumped_s = now_s
             _log.warning('%s: %s', self._link, what)
@@ -140,7 +178,7 @@ class ModbusLink:
     def _words(self, answer: Any, count: int) -> list[int]:
         if len(answer.registers) != count:
             raise self.failed(
-                f'the answer has {len(answer.registers)} registers, {count} were asked for'
+                f'the answer has {len(answer.registers)} registers, {count} were requested'
             )
         words: list[int] = answer.registers
         return words

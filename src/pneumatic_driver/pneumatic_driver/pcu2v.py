@@ -1,42 +1,40 @@
-"""PCU2-V, a gripper's pneumatic controller: one chamber, triggers for positive supply and vacuum.
+"""PCU2-V, pneumatic controller of a gripper: one chamber, triggers for supply and vacuum.
 
-The device has neither faults nor a run mode of its own, and cannot be held. Every cycle therefore
-reads first. If the set points differ from those written, only venting writes follow: if all of them
-are 0 but for the last write, the device was restarted before it, or its watchdog has tripped;
-otherwise another client writes too, which is latched as a fault. Triggers and targets are written
-only when they must change, so that another client's values and a restart are detected and not
-overwritten.
+The device reports neither faults nor a run mode and cannot be held, so every cycle reads first. If
+the set points differ from those written, only venting writes follow: if all except those of the
+last write are 0, the device was restarted before that write or its watchdog has tripped; otherwise
+another client writes as well, which is latched as a fault. Triggers and targets are written only on
+change, so that a restart and another client's values are detected instead of overwritten.
 """
 
-import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from pneumatic_driver.device import Device
 from pneumatic_driver.errors import RegisterMapError
 from pneumatic_driver.exchange import Exchange
-from pneumatic_driver.link_client import Client, Trace, client_for
 from pneumatic_driver.register import SI_PER_UNIT
-from pneumatic_driver.register_map import Link, RegisterMap, State
+from pneumatic_driver.register_map import State
 
 _TARGETS = 'positive_target', 'negative_target'
 _TRIGGERS = 'positive_trigger', 'negative_trigger'
-_LONGEST_STEP_S = 0.1  # longest step of the slew limit [s], so that a pause cannot cause a jump
-_LATE_S = 2.0  # a write may take effect so late, if a gateway holds it back
+_MAX_SLEW_STEP_S = 0.1  # a pause must not cause a jump
+_MAX_WRITE_DELAY_S = 2.0  # of a gateway that holds requests back
 
 
 @dataclass(frozen=True)
 class Pcu2vExchange(Exchange):
-    """Result of one cycle with a PCU2-V: the pressure, and the four set points as read back.
+    """Result of one cycle with a PCU2-V: the pressure and the four set points as read back.
 
     Attributes:
         positive_target_pa: Set point of the positive supply [Pa].
         negative_target_pa: Set point of the vacuum [Pa].
-        positive_trigger: Whether the positive supply is on.
-        negative_trigger: Whether the vacuum is on.
+        positive_trigger: True if the positive supply is on.
+        negative_trigger: True if the vacuum is on.
     """
 
     positive_target_pa: float
@@ -46,47 +44,40 @@ class Pcu2vExchange(Exchange):
 
 
 class Pcu2v(Device):
-    """A PCU2-V; see `Device`.
+    """PCU2-V; see `Device`.
 
-    Its one set point is signed: > 0 positive supply, < 0 vacuum, 0 both off, which vents. A trigger
-    is switched on only after the device has reported that the other is off.
+    The set point is signed: > 0 positive supply, < 0 vacuum, 0 both off, which vents. A trigger is
+    switched on only after the device has reported the other as off.
     """
 
-    def __init__(
-        self,
-        register_map: RegisterMap,
-        accept_unverified_map: str = '',
-        clock: Callable[[], float] = time.monotonic,
-        new_client: Callable[[Link, Trace], Client] = client_for,
-    ):
-        read = ('pressure', *_TARGETS, *_TRIGGERS)
-        super().__init__(register_map, accept_unverified_map, read, 1, clock, new_client)
-        (low_kpa, high_kpa), registers = register_map.limits.pressure_kpa, register_map.registers
+    CYCLE_REGISTERS = ('pressure', *_TARGETS, *_TRIGGERS)
+
+    def __init__(self, *arguments: Any, **options: Any):
+        super().__init__(*arguments, **options)
+        low_kpa, high_kpa = self.map.limits.pressure_kpa
         for name, limit_kpa in zip(_TARGETS, (high_kpa, low_kpa), strict=True):
-            register = registers[name]
-            range_pa = [
-                limit * SI_PER_UNIT[register.unit] for limit in register.range or (0.0, 0.0)
-            ]
-            if not range_pa[0] <= 1e3 * limit_kpa <= range_pa[1]:
+            register = self.map.registers[name]
+            unit_pa = SI_PER_UNIT[register.unit]
+            low_pa, high_pa = (unit_pa * limit for limit in register.range or (0.0, 0.0))
+            if not low_pa <= 1e3 * limit_kpa <= high_pa:
                 raise RegisterMapError(
-                    f'register map {register_map.device.name!r}: pressure_kpa allows '
-                    f'{limit_kpa:g} kPa, register {name!r} only '
-                    f'[{range_pa[0]:g}, {range_pa[1]:g}] Pa: correct one of them'
+                    f'register map {self.map.device.name!r}: pressure_kpa allows {limit_kpa:g} '
+                    f'kPa, register {name!r} only [{low_pa:g}, {high_pa:g}] Pa: correct one of them'
                 )
-        self._slew_pa_s = 1e3 * register_map.limits.slew_kpa_s
-        # times [s] and values of writes that may still take effect
+        self._slew_pa_s = 1e3 * self.map.limits.slew_kpa_s
+        # Times [s] and values of writes that may still take effect.
         self._written_at: deque[tuple[float, dict[str, float]]] = deque(maxlen=200)
         self._forget()
 
     def _forget(self) -> None:
         self._applied_pa = 0.0
         self._applied_s: float | None = None
-        # set points that the device may hold, in SI units: several after a write without answer
+        # Set points that the device may hold [SI units]: several after a write without an answer.
         self._expected: tuple[dict[str, float], ...] = ()
         self._last_written: dict[str, float] = {}
 
     def close(self) -> None:
-        """Close the connection; from now on the device's set points are unknown."""
+        """Close the connection; the set points of the device are unknown afterwards."""
         super().close()
         self._forget()
 
@@ -160,14 +151,14 @@ class Pcu2v(Device):
         )
 
     async def _follow(self, targets_pa: np.ndarray, state: State, now_s: float) -> np.ndarray:
-        """Move the pressure towards the set point within the slew limit; `state` was just read."""
-        step_pa = self._slew_pa_s * min(now_s - (self._applied_s or now_s), _LONGEST_STEP_S)
+        """Step towards the set point within the slew limit from the `state` just read."""
+        step_pa = self._slew_pa_s * min(now_s - (self._applied_s or now_s), _MAX_SLEW_STEP_S)
         applied_pa = self._rounded(
             np.clip(targets_pa, self._applied_pa - step_pa, self._applied_pa + step_pa)
         )
         other = _TRIGGERS[1] if applied_pa[0] > 0 else _TRIGGERS[0]
         if applied_pa[0] and state[other]:
-            applied_pa = np.zeros(1)  # switch the other off first; the next cycle checks that it is
+            applied_pa = np.zeros(1)  # first switch the other off; the next cycle checks it
         self._applied_pa, self._applied_s = float(applied_pa[0]), now_s
         four, registers = self._four_values(), self.map.registers
         write = [name for name in _TRIGGERS if four[name] != state[name]]
@@ -186,8 +177,8 @@ class Pcu2v(Device):
         return applied_pa
 
     def _may_be_own(self, state: State, now_s: float) -> bool:
-        """Return whether late writes of this host can have led to this state."""
-        while self._written_at and now_s - self._written_at[0][0] > _LATE_S:
+        """Return True if delayed writes of this host can have led to this state."""
+        while self._written_at and now_s - self._written_at[0][0] > _MAX_WRITE_DELAY_S:
             self._written_at.popleft()
         writes = [written for _, written in self._written_at]
         return all(
@@ -196,7 +187,7 @@ class Pcu2v(Device):
         )
 
     def _four_values(self) -> dict[str, float]:
-        """Return the set points of the present pressure, in SI units."""
+        """Return the four set points of the applied pressure [SI units]."""
         return {
             'positive_target': max(self._applied_pa, 0.0),
             'negative_target': min(self._applied_pa, 0.0),
@@ -206,5 +197,5 @@ class Pcu2v(Device):
 
 
 def _left_by(written: Mapping[str, float], state: State, names: Sequence[str]) -> bool:
-    """Return whether such a write, or half of it, leads from all zeros to this state."""
+    """Return True if this write, or a part of it, leads from all zeros to this state."""
     return all(min(abs(state[n]), abs(state[n] - written.get(n, 0.0))) <= 1e-3 for n in names)

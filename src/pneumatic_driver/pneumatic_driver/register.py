@@ -1,4 +1,4 @@
-"""One register of a Modbus device: type, scale, unit, limits, and its words on the wire."""
+"""Register of a Modbus device: type, scale, unit, limits, and encoding in 16-bit words."""
 
 import math
 import struct
@@ -37,16 +37,16 @@ Pair = Annotated[tuple[float, float], Field(strict=False)]
 
 
 class Strict(BaseModel):
-    """No unknown keys, no converted types, no infinite numbers."""
+    """Model without unknown keys, type conversions or infinite numbers."""
 
     model_config = ConfigDict(extra='forbid', frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Register(Strict):
-    """One value, or `count` equal values at consecutive addresses.
+    """One value, or `count` values of the same kind at consecutive addresses.
 
-    `range` limits the values that may be written, `valid` those that a measurement can take:
-    outside it the sensor is broken, or the pressure must be cut.
+    `range` limits the values that may be written. `valid` limits measurements: outside it the
+    sensor is broken or the pressure must be cut.
     """
 
     addr: Address
@@ -68,7 +68,7 @@ class Register(Strict):
         if self.unit not in SI_PER_UNIT:
             raise ValueError(f'unit {self.unit!r} is unknown: use one of {sorted(SI_PER_UNIT)}')
         if self.scale == 0:
-            raise ValueError('scale 0 loses every value: give the unit per count')
+            raise ValueError('scale must not be 0: give the unit per count')
         if 'w' in self.access and (self.range is None or self.safe is None):
             raise ValueError('a register that is written needs range and safe')
         types = {'uint16', 'uint32'} if self.bit is None else {'uint16'}
@@ -80,18 +80,11 @@ class Register(Strict):
             )
         if self.flags and max(self.flags.values()) >= 16 * self.words:
             raise ValueError(f'flag {max(self.flags.values())}: {self.type} has {16 * self.words}')
-        if (
-            self.bit is not None
-            and self.range is not None
-            and not 0 <= self.range[0] <= self.range[1] <= 1
-        ):
-            raise ValueError(
-                f'range [{self.range[0]}, {self.range[1]}] of a single bit must lie in [0, 1]'
-            )
+        if self.bit is not None and self.range and not 0 <= self.range[0] <= self.range[1] <= 1:
+            raise ValueError(f'range {list(self.range)} of a single bit must lie in [0, 1]')
         if self.valid is not None and not ('r' in self.access and self.valid[0] < self.valid[1]):
             raise ValueError(
-                f'valid [{self.valid[0]}, {self.valid[1]}] {self.unit} needs access r, and the '
-                'smaller limit first'
+                f'valid {list(self.valid)} {self.unit} needs access r, and the smaller limit first'
             )
         if self.range is not None:
             self._check_range(*self.range)
@@ -99,12 +92,10 @@ class Register(Strict):
 
     def _check_range(self, low: float, high: float) -> None:
         if low > high:
-            raise ValueError(
-                f'range [{low}, {high}] {self.unit}: the first must not be greater than the second'
-            )
+            raise ValueError(f'range [{low}, {high}] {self.unit}: the smaller limit must be first')
         if self.safe is not None and not low <= self.safe <= high:
             raise ValueError(f'safe {self.safe} {self.unit} is outside the range [{low}, {high}]')
-        for value in {low, high} | ({self.safe} if self.safe is not None else set()):
+        for value in {low, high, low if self.safe is None else self.safe}:
             raw = self.raw(value * SI_PER_UNIT[self.unit])
             back = self.si(raw) / SI_PER_UNIT[self.unit]
             if abs(back - value) > 0.5 * abs(self.scale) + 1e-6 * abs(value):
@@ -124,7 +115,7 @@ class Register(Strict):
         return self.words_each * self.count
 
     def raw(self, value_si: float) -> float:
-        """Return the number on the wire for a value in SI units.
+        """Return the raw number for a value in SI units.
 
         Raises:
             ValueError: If the value is not finite or the type cannot hold it.
@@ -144,7 +135,7 @@ class Register(Strict):
         return round(counts)
 
     def si(self, raw: float) -> float:
-        """Return the value in SI units of a number from the wire."""
+        """Return the value in SI units of a raw number."""
         return (raw * self.scale + self.offset) * SI_PER_UNIT[self.unit]
 
     def pack(self, raw: float, word_order: str) -> list[int]:

@@ -1,9 +1,8 @@
-"""Register maps: what a Modbus device's registers mean, as a YAML file; one schema for TCP and RTU.
+"""Register maps of Modbus devices as YAML files; one schema for TCP and RTU.
 
-A map is data, never code: addresses, types, scales, limits, how the device is enabled and how it is
-vented. Numbers in the file, and those given to `encode`, are in the register's own `unit`; `decode`
-gives SI units (pressures gauge). Unknown or missing keys, overlaps and values that a register
-cannot hold are refused when the file is loaded.
+A map holds addresses, types, scales, limits, and the sequences that enable and vent the device.
+Numbers in the file and for `encode` are in the register's `unit`; `decode` returns SI units
+(gauge). Unknown or missing keys, overlaps and values that a register cannot hold are refused.
 """
 
 import importlib.resources
@@ -12,7 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
@@ -20,13 +19,13 @@ from pneumatic_driver.errors import RegisterMapError
 from pneumatic_driver.register import SI_PER_UNIT, Address, Count, Name, Pair, Register, Strict
 from soft_arm_description.yaml_file import load_yaml
 
-Value = float | str | list[float]  # in a map's sequences
-Values = Mapping[str, float | str | Sequence[float]]  # to write, by register
-State = dict[str, Any]  # as read, by register: a number, a list of numbers, or {flag: bool}
+Value = float | str | list[float]
+Values = Mapping[str, float | str | Sequence[float]]  # by register
+State = dict[str, Any]  # by register: a number, a list of numbers, or {flag: bool}
 
 
 class Device(Strict):
-    """The device of the map; `verified` says that the map was checked on the device itself."""
+    """Device of the map; `verified` if the map was checked on the device itself."""
 
     name: Name
     vendor: str
@@ -45,12 +44,12 @@ class TcpLink(Strict):
 
     @property
     def local(self) -> bool:
-        """Whether the device is on this machine: an emulator."""
+        """True if the device is on this machine: an emulator."""
         if self.host == 'localhost':
             return True
         try:
             return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:  # a host name: it may be anywhere
+        except ValueError:  # host name of any machine
             return False
 
     def __str__(self) -> str:
@@ -60,7 +59,7 @@ class TcpLink(Strict):
 class RtuLink(Strict):
     """Modbus RTU on a serial port.
 
-    Opening the port resets many boards; `boot_s` is the time that they may then need to start.
+    Opening the port resets many boards; `boot_s` is their longest boot time.
     """
 
     kind: Literal['rtu']
@@ -71,7 +70,7 @@ class RtuLink(Strict):
     unit_id: Annotated[int, Field(ge=1, le=247)]
     timeout_s: Annotated[float, Field(gt=0, le=1)]
     boot_s: Annotated[float, Field(ge=0, le=5)] = 2.5
-    local: bool = Field(default=False, exclude=True, init=False)
+    local: ClassVar[bool] = False
 
     def __str__(self) -> str:
         return f'rtu {self.device} {self.baudrate} baud unit {self.unit_id}'
@@ -100,23 +99,26 @@ class Limits(Strict):
     @classmethod
     def _ordered(cls, pair: Pair) -> Pair:
         if not pair[0] < pair[1]:
-            raise ValueError(
-                f'[{pair[0]}, {pair[1]}] kPa: the first must be smaller than the second'
-            )
+            raise ValueError(f'{list(pair)} kPa: the first must be smaller than the second')
         return pair
 
 
 class Poll(Strict):
-    """A block of consecutive registers that is read at a fixed rate."""
+    """Block of consecutive registers that is read at a fixed rate."""
 
     name: Name
     start: Address
     count: Count
     rate_hz: Annotated[float, Field(gt=0, le=200)]
 
+    def covers(self, register: Register) -> bool:
+        """Return True if the whole register lies in the block."""
+        end = self.start + self.count
+        return self.start <= register.addr and register.addr + register.words <= end
+
 
 class Heartbeat(Strict):
-    """Register that the host counts up, and its echo; the device vents when it stops changing."""
+    """Register that the host changes, and its echo; without changes the device vents."""
 
     counter: Name
     echo: Name
@@ -124,17 +126,17 @@ class Heartbeat(Strict):
 
 
 class Identity(Strict):
-    """Register and value by which the device identifies itself as one of this map."""
+    """Register and value that identify a device of this map."""
 
     id_register: Name
     value: float
 
 
 class Session(Strict):
-    """Registers by which a host claims the device (see `hold.py`).
+    """Registers of a host's claim (see `hold.py`): two words of key and the holder's name.
 
-    They are two words of key and the holder's name, written as one block. While a host holds the
-    device, each of its writes carries the next code in the heartbeat's counter.
+    They are written as one block. While a host holds the device, each of its writes carries the
+    next code in the heartbeat's counter.
     """
 
     key: Name
@@ -148,7 +150,7 @@ class Interlock(Strict):
 
 
 class RegisterMap(Strict):
-    """A validated register map."""
+    """Validated register map."""
 
     device: Device
     link: Annotated[Link, Field(discriminator='kind')]
@@ -173,31 +175,29 @@ class RegisterMap(Strict):
         named += [self.identity.id_register] if self.identity else []
         for name in named:
             self.register(name)
-        for step in self.enable_sequence + self.safe_sequence + self.fault_clear_sequence:
+        for step in self._steps:
             self.encode(step)
         if self.session:
             self._check_session(self.session)
         return self
 
+    @property
+    def _steps(self) -> list[dict[str, Value]]:
+        return self.enable_sequence + self.safe_sequence + self.fault_clear_sequence
+
     def _check_session(self, session: Session) -> None:
         key, holder = self.register(session.key), self.register(session.holder)
         if self.heartbeat is None:
-            raise ValueError('session: the codes go into the heartbeat: add heartbeat')
-        if (key.type, key.count, key.access, holder.type, holder.access) != (
-            'uint16',
-            2,
-            'w',
-            'uint16',
-            'rw',
-        ):
+            raise ValueError('session: its codes are sent as heartbeat: add heartbeat')
+        found = key.type, key.count, key.access, holder.type, holder.access
+        if found != ('uint16', 2, 'w', 'uint16', 'rw'):
             raise ValueError(
                 f'session: {session.key!r} must be 2 uint16 of access w, {session.holder!r} '
                 'uint16 of access rw'
             )
-        steps = self.enable_sequence + self.safe_sequence + self.fault_clear_sequence
         requests: list[dict[str, Value]] = [
             {session.key: 0.0, session.holder: 0.0},
-            *({**step, self.heartbeat.counter: 0.0} for step in steps),
+            *({**step, self.heartbeat.counter: 0.0} for step in self._steps),
         ]
         for request in requests:
             if len(self.encode(request)) != 1:
@@ -209,12 +209,8 @@ class RegisterMap(Strict):
     def _check_overlaps(self) -> None:
         ordered = sorted(self.registers.items(), key=lambda item: (item[1].addr, item[1].bit or 0))
         for (name, register), (other_name, other) in pairwise(ordered):
-            shared_word = (
-                register.addr == other.addr
-                and register.bit is not None
-                and other.bit is not None
-                and register.bit != other.bit
-            )
+            bits = register.bit, other.bit
+            shared_word = register.addr == other.addr and None not in bits and bits[0] != bits[1]
             if register.addr + register.words > other.addr and not shared_word:
                 raise ValueError(
                     f'registers {name!r} (addresses '
@@ -224,34 +220,20 @@ class RegisterMap(Strict):
 
     def _check_polls(self) -> None:
         for poll in self.polls:
-            covered = [
-                r
-                for r in self.registers.values()
-                if 'r' in r.access
-                and poll.start <= r.addr
-                and r.addr + r.words <= poll.start + poll.count
-            ]
-            if not covered:
+            if not any('r' in r.access and poll.covers(r) for r in self.registers.values()):
                 raise ValueError(
                     f'poll {poll.name!r} ({poll.start}..{poll.start + poll.count - 1}) covers no '
                     'readable register'
                 )
         for name, register in self.registers.items():
-            if register.access == 'r' and not any(
-                p.start <= register.addr and register.addr + register.words <= p.start + p.count
-                for p in self.polls
-            ):
+            if register.access == 'r' and not any(poll.covers(register) for poll in self.polls):
                 raise ValueError(
                     f'register {name!r} (address {register.addr}) is in no poll: extend a poll or '
                     'remove it'
                 )
 
     def register(self, name: str) -> Register:
-        """Return the register of that name.
-
-        Raises:
-            RegisterMapError: If there is none.
-        """
+        """Return a register by name; RegisterMapError if it does not exist."""
         if name not in self.registers:
             raise RegisterMapError(f'no register {name!r}: the map has {sorted(self.registers)}')
         return self.registers[name]
@@ -262,7 +244,7 @@ class RegisterMap(Strict):
         Args:
             values: Value by register name: a number in the register's `unit`, one of its `names`,
                 or `count` numbers.
-            last: Values written before, on which interlocks and bits that share a word depend.
+            last: Values written before, for interlocks and for bits that share a word.
 
         Returns:
             (address, words) of each run of consecutive addresses, ascending.
@@ -273,10 +255,9 @@ class RegisterMap(Strict):
         """
         after = {**(last or {}), **values}
         for interlock in self.interlocks:
+            given = [n for n in interlock.never_both if n in after]
             active = [
-                n
-                for n in interlock.never_both
-                if n in after and set(self._numbers(n, after[n])) != {self.register(n).safe}
+                n for n in given if set(self._numbers(n, after[n])) != {self.register(n).safe}
             ]
             if len(active) > 1:
                 safe = self.register(active[0]).safe
@@ -286,7 +267,7 @@ class RegisterMap(Strict):
                 )
         words: dict[int, int] = {}
         for name, value in values.items():
-            words.update(self._words(name, value, after))
+            words |= self._words(name, value, after)
         spans: list[tuple[int, list[int]]] = []
         for address in sorted(words):
             first, run = spans[-1] if spans else (-1, [])
@@ -297,18 +278,17 @@ class RegisterMap(Strict):
         return spans
 
     def decode(self, start: int, words: Sequence[int]) -> State:
-        """Decode every readable register inside a block of words, in SI units.
+        """Decode all readable registers inside a block of words, in SI units.
 
-        A register with `flags` gives {name: bool}, one with `count` > 1 a list.
+        Registers with `flags` give {name: bool}, registers with `count` > 1 a list.
         """
         values: State = {}
         for name, register in self.registers.items():
             first = register.addr - start
-            if 'r' not in register.access or not 0 <= first <= len(words) - register.words:
+            last = first + register.words
+            if 'r' not in register.access or first < 0 or last > len(words):
                 continue
-            numbers = register.unpack(
-                words[first : first + register.words], self.conventions.word_order
-            )
+            numbers = register.unpack(words[first:last], self.conventions.word_order)
             if register.flags:
                 values[name] = {
                     flag: bool(int(numbers[0]) >> bit & 1) for flag, bit in register.flags.items()
@@ -321,7 +301,7 @@ class RegisterMap(Strict):
         return values
 
     def _numbers(self, name: str, value: float | str | Sequence[float]) -> list[float]:
-        """Return the register's numbers, in its unit."""
+        """Return the numbers of a register, in its unit."""
         register = self.register(name)
         if isinstance(value, str):
             if value not in register.names:
@@ -338,17 +318,15 @@ class RegisterMap(Strict):
     ) -> dict[int, int]:
         register = self.register(name)
         if 'w' not in register.access:
-            raise RegisterMapError(
-                f'register {name!r} is read-only (access {register.access!r}): it cannot be written'
-            )
+            raise RegisterMapError(f'register {name!r} is read-only (access {register.access!r})')
         numbers = self._numbers(name, value)
         if len(numbers) != register.count:
             raise RegisterMapError(
                 f'register {name!r} takes {register.count} values, given {len(numbers)}'
             )
-        assert register.range is not None  # as of every register that is written
+        assert register.range is not None  # checked at load for writable registers
         low, high = register.range
-        words = {}
+        words: dict[int, int] = {}
         for i, number in enumerate(numbers):
             if not (math.isfinite(number) and low <= number <= high):
                 raise RegisterMapError(
@@ -357,12 +335,9 @@ class RegisterMap(Strict):
                 )
             if register.bit is not None:
                 return {register.addr: self._shared_word(register.addr, after)}
-            packed = register.pack(
-                register.raw(number * SI_PER_UNIT[register.unit]), self.conventions.word_order
-            )
-            words.update(
-                {register.addr + i * register.words_each + k: w for k, w in enumerate(packed)}
-            )
+            raw = register.raw(number * SI_PER_UNIT[register.unit])
+            packed = register.pack(raw, self.conventions.word_order)
+            words |= dict(enumerate(packed, register.addr + i * register.words_each))
         return words
 
     def _shared_word(self, address: int, after: Values) -> int:
@@ -374,10 +349,10 @@ class RegisterMap(Strict):
         return word
 
     def with_link(self, host: str = '', port: int = 0, serial_device: str = '') -> 'RegisterMap':
-        """Return the map on another link: a TCP host and port, or a serial device.
+        """Return the map with another link: a TCP host and port, or a serial device.
 
-        Empty arguments keep the file's values. A map that is for TCP gets the valve board's serial
-        settings.
+        Empty arguments keep the values of the file. A serial device turns a TCP map into an RTU map
+        with the serial settings of the valve board.
         """
         link: Link
         if serial_device and self.link.kind == 'rtu':
@@ -398,16 +373,15 @@ class RegisterMap(Strict):
                 'the serial device'
             )
         else:
-            link = self.link.model_copy(
-                update={k: v for k, v in (('host', host), ('port', port)) if v}
-            )
+            given = {k: v for k, v in (('host', host), ('port', port)) if v}
+            link = self.link.model_copy(update=given)
         return self.model_copy(update={'link': link})
 
 
 def shipped_maps() -> dict[str, Path]:
-    """Register maps that come with this package, by name."""
-    folder = importlib.resources.files('pneumatic_driver').joinpath('maps')
-    return {Path(str(f)).stem: Path(str(f)) for f in folder.iterdir() if f.name.endswith('.yaml')}
+    """Return the paths of the shipped register maps by name."""
+    folder = Path(str(importlib.resources.files('pneumatic_driver'))) / 'maps'
+    return {path.stem: path for path in folder.glob('*.yaml')}
 
 
 def load_map(name_or_path: str | Path) -> RegisterMap:

@@ -1,21 +1,21 @@
-"""Detects impossible pressure readings: out of range, or stuck while the pressure should move."""
+"""Detection of impossible readings: out of range, or stuck while the pressure should change."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-OUT_OF_RANGE_READINGS, AMONG_READINGS = 2, 6  # of a channel; one may be a spike
+OUT_OF_RANGE_READINGS, AMONG_READINGS = 2, 6  # per channel; a single spike is tolerated
 STUCK_S = 0.5
 STUCK_AWAY_PA = 10e3
 STUCK_MOVE_PA = 300.0
 
 
 class SensorCheck:
-    """Checks every reading of one device.
+    """Check of the readings of one device.
 
-    A reading is stuck when it stays within `STUCK_MOVE_PA` for `STUCK_S` although it is more than
-    `STUCK_AWAY_PA` from its valve's set point: the sensor is frozen, the valve stuck, the tube off
-    or the supply gone. A sensor frozen at its set point cannot be told from a steady pressure.
+    A reading is stuck if it stays within `STUCK_MOVE_PA` for `STUCK_S` although it is more than
+    `STUCK_AWAY_PA` from the valve's set point: frozen sensor, stuck valve, detached tube or missing
+    supply. A sensor frozen at its set point cannot be distinguished from a steady pressure.
 
     Args:
         channels: Number of readings.
@@ -39,10 +39,10 @@ class SensorCheck:
         """Return the names of the present faults.
 
         Args:
-            at_s: Time of the readings [s], any steady clock.
+            at_s: Time of the readings [s], on any steady clock.
             pressures_pa: Readings, shape (channels,) [Pa] gauge.
-            asked_pa: Set points of the valves, shape (channels,) [Pa] gauge; None: nothing is
-                driven, and no reading counts as stuck.
+            asked_pa: Set points of the valves, shape (channels,) [Pa] gauge; None: not driven, so
+                that no reading is stuck.
         """
         found = []
         if self._valid_pa is not None:

@@ -1,9 +1,9 @@
 """Register map of a valve board for the chambers of a robot.
 
-The shipped map `valve_board` is the board's with six channels. A board with more of them, at most
-14, has the same registers in the same order. `pressure`, `drive` and `target` take one word for
-each channel, and what follows them moves up; the faults of more than six channels take two words.
-The board's identity holds the number of its channels. firmware/board_logic.c is the same in C.
+The shipped map `valve_board` describes a board with six channels. Boards with up to 14 channels
+have the same registers in the same order: `pressure`, `drive` and `target` have one word per
+channel, the following registers move up, and the faults of more than six channels take two words.
+The identity contains the number of channels. firmware/board_logic.c implements the same in C.
 """
 
 from typing import Any
@@ -14,25 +14,25 @@ from pneumatic_driver.register_map import RegisterMap, load_map
 from soft_arm_description.robot import Robot
 
 SHIPPED = 'valve_board'
-LEAST_CHANNELS, MOST_CHANNELS = 6, 14
+MIN_CHANNELS, MAX_CHANNELS = 6, 14
 IDENTITY = 0x5B00  # plus the number of channels
-# beyond the robot's pressure limits: a regulator overshoots, and a sensor has noise
-_LEAST_MARGIN_PA, _MARGIN = 10e3, 0.1  # the second of the range
-_PER_CHANNEL = ('over_pressure', 'sensor')  # faults; those of the board itself follow
+# Readings may exceed the robot's pressure limits by overshoot and sensor noise.
+_MIN_MARGIN_PA, _RELATIVE_MARGIN = 10e3, 0.1
+_CHANNEL_FAULTS = ('over_pressure', 'sensor')  # faults of the board follow
 
 
 def map_for(name_or_path: str, robot: Robot) -> RegisterMap:
     """Load a register map for a robot.
 
-    `valve_board` has as many channels as the robot needs. Readings are valid up to a margin beyond
-    the robot's pressure limits.
+    `valve_board` gets as many channels as the robot needs. Readings are valid within a margin
+    around the robot's pressure limits.
 
     Raises:
-        RegisterMapError: If the map cannot be loaded, or no valve board has so many channels.
+        RegisterMapError: If the map cannot be loaded, or the robot needs too many channels.
     """
     loaded = load_map(name_or_path)
     if name_or_path == SHIPPED:
-        loaded = with_channels(loaded, max(LEAST_CHANNELS, robot.least_channels))
+        loaded = with_channels(loaded, max(MIN_CHANNELS, robot.least_channels))
     return _plausible(loaded, robot)
 
 
@@ -41,7 +41,7 @@ def _plausible(register_map: RegisterMap, robot: Robot) -> RegisterMap:
     if pressure is None or not limits_pa.size:
         return register_map
     low_pa, high_pa = float(limits_pa.min()), float(limits_pa.max())
-    margin_pa = max(_LEAST_MARGIN_PA, _MARGIN * (high_pa - low_pa))
+    margin_pa = max(_MIN_MARGIN_PA, _RELATIVE_MARGIN * (high_pa - low_pa))
     unit_pa = SI_PER_UNIT[pressure.unit]
     low, high = (low_pa - margin_pa) / unit_pa, (high_pa + margin_pa) / unit_pa
     if pressure.valid is not None:
@@ -53,27 +53,23 @@ def _plausible(register_map: RegisterMap, robot: Robot) -> RegisterMap:
 
 
 def with_channels(six: RegisterMap, channels: int) -> RegisterMap:
-    """Return the map of a valve board with another number of channels.
-
-    Args:
-        six: The shipped map.
-        channels: 6 to 14.
+    """Return the shipped map, `six`, for a valve board with 6 to 14 channels.
 
     Raises:
-        RegisterMapError: If there is no board with so many channels.
+        RegisterMapError: If the number of channels is outside this range.
     """
-    if not LEAST_CHANNELS <= channels <= MOST_CHANNELS:
+    if not MIN_CHANNELS <= channels <= MAX_CHANNELS:
         raise RegisterMapError(
-            f'{channels} channels: a valve board has {LEAST_CHANNELS} to {MOST_CHANNELS}; '
+            f'{channels} channels: a valve board has {MIN_CHANNELS} to {MAX_CHANNELS}; '
             'correct `channels` in the robot file, or give the map of another device'
         )
     content: dict[str, Any] = six.model_dump(exclude_unset=True)
     registers, faults = content['registers'], content['registers']['faults']
-    board_faults = [name for name in faults['flags'] if not name.startswith(_PER_CHANNEL)]
+    board_faults = [name for name in faults['flags'] if not name.startswith(_CHANNEL_FAULTS)]
     faults['flags'] = {
         name: bit
         for bit, name in enumerate(
-            [f'{fault}_{k}' for fault in _PER_CHANNEL for k in range(channels)] + board_faults
+            [f'{fault}_{k}' for fault in _CHANNEL_FAULTS for k in range(channels)] + board_faults
         )
     }
     if len(faults['flags']) > 16:
@@ -89,11 +85,11 @@ def with_channels(six: RegisterMap, channels: int) -> RegisterMap:
 
 
 def _move_up(block: list[dict[str, Any]], start: int, channels: int) -> int:
-    """Give registers without gaps between them new addresses; return the number of words."""
+    """Assign consecutive addresses to the registers; return the number of words."""
     address = start
     for register in sorted(block, key=lambda register: register['addr']):
         register['addr'] = address
-        if register.get('count') == LEAST_CHANNELS:
+        if register.get('count') == MIN_CHANNELS:
             register['count'] = channels
         address += register.get('count', 1) * (2 if register['type'] == 'uint32' else 1)
     return address - start

@@ -3,6 +3,7 @@
 The valve board and the PCU2-V, emulated on TCP. For the firmware see firmware.py.
 """
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from pneumatic_driver.board import Board
-from pneumatic_driver.errors import LinkError, RefusedError
+from pneumatic_driver.errors import CommandError, LinkError, RefusedError
 from pneumatic_driver.hold import Hold, name_words
 from pneumatic_driver.pcu2v import Pcu2v
 from soft_arm_sim.devices import pcu2v
@@ -22,7 +23,7 @@ from steady_clock import turns
 def wait_for(
     condition: Callable[[], object], deadline_s: float = 60.0, what: str = 'the condition'
 ):
-    """Value of the condition as soon as it is true."""
+    """Return the value of the condition as soon as it is true."""
     end_s, tick = time.monotonic() + deadline_s, threading.Event()
     while not (value := condition()):
         assert time.monotonic() < end_s, f'{what} did not come true within {deadline_s} s'
@@ -31,7 +32,7 @@ def wait_for(
 
 
 def answered(request) -> str:
-    """Ask until the answer is not lost to a busy line or machine; why it is a refusal, if it is."""
+    """Repeat a request until it is answered; return the text of a refusal, or ''."""
     refusals = []
 
     def asked():
@@ -47,16 +48,35 @@ def answered(request) -> str:
     return ''.join(refusals)
 
 
-def carries_heartbeat(request: bytes) -> bool:
-    """Whether a request (unit and PDU) is a cycle's.
+def keep_commanding(driver, rig, until, deadline_s=10.0):
+    """Command the rig's set points until a condition is true; return its value."""
+    with turns() as own:
 
-    The board's read and write, or a write that ends with the gripper's heartbeat.
-    """
+        def step():
+            own.turn()
+            with contextlib.suppress(CommandError):
+                driver.command(rig.targets_pa)
+            return until()
+
+        return wait_for(step, deadline_s)
+
+
+def moving(recorder, rig):
+    """Arm, and command until the device follows; return the driver."""
+    for act in (recorder.driver.connect, recorder.driver.arm):
+        assert not answered(act)
+    return keep_commanding(
+        recorder.driver, rig, lambda: rig.plant.follows(rig.targets_pa) and recorder.driver
+    )
+
+
+def carries_heartbeat(request: bytes) -> bool:
+    """Return True if a request (unit and PDU) is a cycle's write, of the board or the gripper."""
     return request[1] == 23 or (request[1] == 16 and request[3] + request[5] == 6)
 
 
 class Host:
-    """Another host that holds a board; `write(address, values)` is how its requests get there."""
+    """Another host that holds a board by means of `write(address, values)`."""
 
     def __init__(self, write: Callable[[int, list[int]], int], name: str = 'bench 17'):
         self._write, self.name, self.hold = write, name, Hold()
@@ -91,18 +111,14 @@ class KeepAlive:
 
 
 class RecordingPlant:
-    """Ideal chambers.
-
-    The pressure is what the valve is asked for, unless `forced_pa` says otherwise. Keeps every
-    change.
-    """
+    """Ideal chambers at their valves' set points, or `forced_pa`; records every change."""
 
     def __init__(self, channels: int = 6):
         self.targets_pa = np.zeros(channels)
         self.forced_pa = None
         self.changes = []  # (monotonic time [s], targets [Pa])
         self.device_clock_s = time.monotonic
-        # the last change, on the device's own clock: a stall of this machine does not count
+        # Time of the last change on the device's clock, which does not count stalls of the machine.
         self.changed_device_s = 0.0
 
     def set_valve_targets_pa(self, targets_pa):
@@ -124,7 +140,7 @@ class RecordingPlant:
 
 
 class RecordingChamber(RecordingPlant):
-    """The gripper's chamber."""
+    """Chamber of the gripper."""
 
     def __init__(self):
         super().__init__(1)
@@ -145,28 +161,23 @@ class RecordingChamber(RecordingPlant):
 
 
 class TcpRig:
-    """An emulated device in a thread of its own; `link` is what RegisterMap.with_link takes."""
+    """Emulated device in a thread; `link` holds the arguments of RegisterMap.with_link."""
 
     robot: str
     map: str
     driver: type
     targets_pa: list[float]
-    too_high_pa: float
 
     def __init__(self):
         self.plant = self.make_plant()
         self.restart(0)
 
     def restart(self, port: int | None = None):
-        """Power the device on: a new one on the same port."""
+        """Power on: a new device on the same port."""
         self.device = self.make_device(self.link['port'] if port is None else port)
         self._thread = DeviceThread(self.device)
         self._thread.start()
         self.link = self.second_link = {'host': '127.0.0.1', 'port': self.device.port}
-
-    def reset(self):
-        """Restart the device's program while the connection stays."""
-        self.device.logic.__init__()
 
     def write(self, address: int, values: list[int]) -> int:
         return self.device.logic.write(address, values)
@@ -176,10 +187,7 @@ class TcpRig:
 
 
 class SlowedBoard(ValveBoard):
-    """A board whose clock can run slower than the wall clock.
-
-    So that its watchdog waits longer for a stalled driver.
-    """
+    """Board with a slower clock, so that its watchdog waits longer for a stalled driver."""
 
     clock_rate = 1.0
 
@@ -189,13 +197,17 @@ class SlowedBoard(ValveBoard):
 
 class TcpBoard(TcpRig):
     robot, map, driver = 'two_module_arm', 'valve_board', Board
-    targets_pa, too_high_pa = [10_000.0, -20_000.0, 30_000.0, -50_000.0, 5_000.0, 10.0], 100_020.0
+    targets_pa = [10_000.0, -20_000.0, 30_000.0, -50_000.0, 5_000.0, 10.0]
     make_plant = RecordingPlant
 
     def make_device(self, port):
         board = SlowedBoard(self.plant, port=port)
         self.plant.device_clock_s = lambda: 1e-3 * self.device.logic.uptime_ms
         return board
+
+    def reset(self):
+        """Restart the board's program while the connection stays."""
+        self.device.logic.__init__()
 
     def drive_from_elsewhere(self, beat: int):
         if beat == 1:
@@ -212,14 +224,11 @@ class TcpBoard(TcpRig):
 
 class TcpGripper(TcpRig):
     robot, map, driver = 'four_piece_finger', 'pcu2v', Pcu2v
-    targets_pa, too_high_pa = [50_000.0], 120_100.0
+    targets_pa = [50_000.0]
     make_plant = RecordingChamber
 
     def make_device(self, port):
         return pcu2v.Pcu2v(self.plant, port=port)
-
-    def reset(self):
-        self.device.logic.vent()
 
     def drive_from_elsewhere(self, beat: int):
         self.write(1, [1, 0, 100, 0, beat])

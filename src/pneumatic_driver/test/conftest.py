@@ -18,7 +18,7 @@ logging.getLogger('pymodbus').setLevel(logging.CRITICAL)
 
 @pytest.fixture(autouse=True)
 def nothing_left_behind():
-    """Every test gives back its threads."""
+    """Check that every test ends its threads."""
     before = set(threading.enumerate())
     yield
     wait_for(lambda: set(threading.enumerate()) <= before, 2.0, 'the end of all threads')
@@ -26,7 +26,7 @@ def nothing_left_behind():
 
 @pytest.fixture(autouse=True)
 def patient_calls(monkeypatch):
-    """A call of the driver's thread hangs only after minutes of the wall clock."""
+    """Let calls of the driver's thread time out only after minutes of the wall clock."""
     monkeypatch.setattr(driver, '_CALL_TIMEOUT_S', 120.0)
 
 
@@ -36,13 +36,12 @@ def library(tmp_path_factory):
 
 
 class RtuBoard(PtySlave):
-    """The firmware behind a serial line, with the interface of TcpBoard."""
+    """Firmware behind a serial line, with the interface of TcpBoard."""
 
     robot = TcpBoard.robot
     map = TcpBoard.map
     driver = TcpBoard.driver
     targets_pa = TcpBoard.targets_pa
-    too_high_pa = TcpBoard.too_high_pa
     drive_from_elsewhere = TcpBoard.drive_from_elsewhere
     watchdog_tripped = TcpBoard.watchdog_tripped
 
@@ -76,13 +75,13 @@ def gripper():
 
 @pytest.fixture(params=[TcpBoard, TcpGripper], ids=['board', 'gripper'])
 def tcp_rig(request):
-    """Each device on TCP: the same tests hold for both."""
+    """Each device on TCP."""
     yield from running(request.param())
 
 
 @pytest.fixture(params=['tcp', 'rtu'])
 def board_rig(request):
-    """A valve board on each kind of link."""
+    """Valve board on each kind of link."""
     yield from running(
         TcpBoard() if request.param == 'tcp' else RtuBoard(request.getfixturevalue('library'))
     )
@@ -90,7 +89,7 @@ def board_rig(request):
 
 @pytest.fixture(params=['tcp', 'rtu', 'gripper'])
 def rig(request):
-    """Each device on each kind of link that it has."""
+    """Each device on each of its kinds of link."""
     yield from running(
         {'tcp': TcpBoard, 'gripper': TcpGripper}.get(
             request.param, lambda: RtuBoard(request.getfixturevalue('library'))
@@ -100,7 +99,7 @@ def rig(request):
 
 @pytest.fixture
 def proxy_to():
-    """Makes proxies between driver and device."""
+    """Maker of proxies between driver and device."""
     made = []
 
     def make(rig) -> Proxy:
@@ -113,12 +112,12 @@ def proxy_to():
 
 
 def device_of(rig, link=None) -> Device:
-    """Its device; `time.monotonic` of now, which is not that of a default argument."""
+    """Return the device of a rig on the patched `time.monotonic`."""
     return rig.driver(load_map(rig.map).with_link(**(link or rig.link)), clock=time.monotonic)
 
 
 class DriverRecorder:
-    """A driver with what it reported."""
+    """Driver that records exchanges and reasons of disarming."""
 
     def __init__(self, rig, link=None, command_timeout_s=0.5):
         self.exchanges, self.reasons = [], []

@@ -13,7 +13,8 @@ from pymodbus.framer.rtu import FramerRTU
 
 from pneumatic_driver.async_driver import AsyncDriver
 from pneumatic_driver.board import Board
-from pneumatic_driver.link_client import client_for
+from pneumatic_driver.cycle import Cycle
+from pneumatic_driver.modbus_link import client_for
 from pneumatic_driver.pcu2v import Pcu2v
 from pneumatic_driver.register_map import load_map
 from soft_arm_sim.devices.modbus_pdu import answer
@@ -210,14 +211,11 @@ class SimulatedLink:
         register_map = load_map(device_type.map).with_link(
             serial_device='/dev/simulated' if rtu else ''
         )
-        self.driver = AsyncDriver(
-            device_type.device(
-                register_map, device_type.map, clock=loop.time, new_client=self.wire.client
-            ),
-            1.0 / PERIOD_S,
-            COMMAND_TIMEOUT_S,
-            clock=loop.time,
+        driven = device_type.device(
+            register_map, device_type.map, clock=loop.time, new_client=self.wire.client
         )
+        cycle = Cycle(driven, COMMAND_TIMEOUT_S, clock=loop.time)
+        self.driver = AsyncDriver(cycle, 1.0 / PERIOD_S)
         self._tick()
 
     @property

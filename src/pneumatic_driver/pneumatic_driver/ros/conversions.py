@@ -1,4 +1,4 @@
-"""Messages of the drivers' topics and their diagnostics, and nothing else."""
+"""Messages and diagnostics of the driver nodes."""
 
 from collections.abc import Sequence
 
@@ -18,14 +18,14 @@ NOT_CONFIRMED = 'venting, not confirmed'
 def pressures_message(
     stamp: Time, names: Sequence[str], pressures_pa: np.ndarray
 ) -> ChamberPressures:
-    """Pressures [Pa] gauge by chamber."""
+    """Return the message of pressures [Pa] gauge by chamber."""
     message = ChamberPressures(names=list(names), pressures_pa=[float(p) for p in pressures_pa])
     message.header.stamp = stamp.to_msg()
     return message
 
 
 def gripper_state_message(stamp: Time, exchange: Pcu2vExchange, age_s: float) -> GripperState:
-    """What the gripper's controller holds, with its age [s]."""
+    """Return the message of a PCU2-V's state with its age [s]."""
     message = GripperState(
         true_pressure_pa=float(exchange.pressures_pa[0]),
         positive_target_pa=exchange.positive_target_pa,
@@ -43,20 +43,20 @@ def driver_status(driver: Driver, phase: str, reason: str, now_s: float) -> tupl
 
     Args:
         driver: The driver.
-        phase: State of the node's life cycle.
-        reason: Why the driver vented, or empty.
+        phase: Lifecycle state of the node.
+        reason: Reason for which the driver disarmed, or empty.
         now_s: Time of the device's clock [s].
     """
-    latest = driver.latest
-    problem = reason or driver.link_error
+    cycle, latest = driver.cycle, driver.latest
+    problem = reason or cycle.link_error
     level, message = diagnostics.OK, phase
-    if driver.vent_pending:
+    if cycle.vent_pending:
         level, message = diagnostics.ERROR, NOT_CONFIRMED + (f': {problem}' if problem else '')
     elif problem or (latest and latest.faults):
         level, message = diagnostics.ERROR, problem or phase
-    elif driver.stale and driver.commanded:
+    elif cycle.stale and cycle.commanded:
         level, message = diagnostics.WARN, 'vented: no commands'
-    elif driver.stale:
+    elif cycle.stale:
         message = f'{phase}, vented until the first command'
     elif latest and not latest.vented and not driver.armed:
         level, message = diagnostics.WARN, f'{phase}, another client drives the device'
@@ -64,7 +64,7 @@ def driver_status(driver: Driver, phase: str, reason: str, now_s: float) -> tupl
         'state': phase,
         'ready': phase == 'active' and driver.armed,
         'late_cycles': driver.overruns,
-        'stale_commands': driver.stale_commands,
+        'stale_commands': cycle.stale_commands,
     }
     return level, message, values | (_exchange_values(latest, now_s) if latest else {})
 

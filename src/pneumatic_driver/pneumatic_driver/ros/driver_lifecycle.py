@@ -1,25 +1,24 @@
-"""Lifecycle of a pneumatic driver's node.
-
-Configure connects and verifies, activate enables, everything else vents.
-"""
+"""Lifecycle of a driver node: configure connects, activate enables, everything else vents."""
 
 import time
+from collections.abc import Callable
 
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
+from std_srvs.srv import Trigger
 
 from pneumatic_driver.driver import Driver
 from pneumatic_driver.errors import HeldError, LinkError, NoConnectionError, PneumaticDriverError
+from pneumatic_driver.ros.conversions import NOT_CONFIRMED
 from soft_arm_node_kit.node import LifecycleNode
 
 _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 _AUTOSTART_PERIOD_S = 0.5
-# with autostart: a device that is started together with the driver may take so long before that is
-# an error
+# With autostart, a missing device is an error only after this time: both may start together.
 _DEVICE_START_S = 20.0
 
 
 class DriverLifecycleNode(LifecycleNode):
-    """The transitions; the node that derives from it gives `_driver` and calls `begin`."""
+    """Transitions of a driver node; subclasses set `_driver` and call `begin`."""
 
     _driver: Driver
 
@@ -33,8 +32,8 @@ class DriverLifecycleNode(LifecycleNode):
     def begin(self, autostart: bool) -> None:
         """Follow transitions.
 
-        With `autostart` configure and activate without being asked, until somebody asks for
-        something else.
+        With `autostart` configure and activate without a request, until an operator requests
+        another state.
         """
         self._autostart = autostart
         self._patient_until_s = time.monotonic() + (_DEVICE_START_S if autostart else 0.0)
@@ -49,14 +48,14 @@ class DriverLifecycleNode(LifecycleNode):
         return self._transition(self._driver.arm, 'active')
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Vent. Until the device has confirmed it the node stays active, without moving the arm."""
-        self._autostart = False  # who takes the arm out of service decides when it comes back
+        """Vent. Until the device confirms, the node stays active without moving the arm."""
+        self._autostart = False  # the operator decides when the arm returns to service
         if self._phase == 'inactive':
-            return _SUCCESS  # the driver has disarmed itself before, see `follow_driver`
+            return _SUCCESS  # the driver has disarmed itself, see `follow_driver`
         return self._transition(self._driver.vent, 'inactive')
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Vent and close the connection; an error if the device does not confirm it."""
+        """Vent and close the connection; an error if the device does not confirm."""
         self._autostart = False
         if self._transition(self._driver.disconnect, 'unconfigured') == _SUCCESS:
             return _SUCCESS
@@ -74,38 +73,58 @@ class DriverLifecycleNode(LifecycleNode):
         self._phase = 'unconfigured'
         return _SUCCESS
 
+    def on_vent_request(
+        self,
+        action: Callable[[], None],
+        done: str,
+        request: Trigger.Request,
+        response: Trigger.Response,
+    ) -> Trigger.Response:
+        """Run an action that vents, for a service; an active node becomes inactive."""
+        self._autostart = False  # the operator decides when the arm returns to service
+        try:
+            action()
+            response.success, response.message = True, f'{done}; activate the node to move again'
+            self.follow_driver()
+        except PneumaticDriverError as error:
+            pending = f'{NOT_CONFIRMED}: ' if self._driver.cycle.vent_pending else ''
+            response.success, response.message = False, f'{pending}{error}'
+        return response
+
     def follow_driver(self) -> None:
-        """Become inactive, because the driver has disarmed itself or was vented."""
+        """Become inactive after the driver has disarmed itself or was vented."""
         if self._phase == 'active':
             self._phase = 'inactive'
             self.trigger_deactivate()
 
-    def _transition(self, action, phase: str) -> TransitionCallbackReturn:
+    def disarmed(self, reason: str, auto_recover: bool) -> None:
+        """Become inactive because the driver has disarmed itself."""
+        self.get_logger().error(f'inactive, the driver vents: {reason}')
+        recover = self._autostart and auto_recover
+        self.follow_driver()
+        self._autostart, self._reason = recover, reason
+
+    def _transition(self, action: Callable[[], None], phase: str) -> TransitionCallbackReturn:
+        log, link = self.get_logger(), self._driver.device.map.link
+        patient = time.monotonic() < self._patient_until_s
         try:
             action()
-        except NoConnectionError as error:
-            if time.monotonic() < self._patient_until_s:
-                self.get_logger().info(
-                    f'waiting for {self._driver.device} at {self._driver.link}', once=True
-                )
-            else:
-                self.get_logger().error(str(error), throttle_duration_sec=5.0)
-            return _FAILURE
         except PneumaticDriverError as error:
-            # The arm belongs to another client until an operator says otherwise.
+            # A held arm belongs to another client until an operator decides otherwise.
             self._autostart = self._autostart and not isinstance(error, HeldError)
-            if isinstance(error, LinkError) and time.monotonic() < self._patient_until_s:
-                # The device has just started, and answers late.
-                self.get_logger().warning(str(error), throttle_duration_sec=5.0)
+            if patient and isinstance(error, NoConnectionError):
+                log.info(f'waiting for {self._driver.device.map.device.name} at {link}', once=True)
+            elif patient and isinstance(error, LinkError):  # booted just now, and answers late
+                log.warning(str(error), throttle_duration_sec=5.0)
             else:
-                self.get_logger().error(str(error), throttle_duration_sec=5.0)
+                log.error(str(error), throttle_duration_sec=5.0)
             return _FAILURE
-        self.get_logger().info(f'{self._phase} -> {phase}, {self._driver.link}')
+        log.info(f'{self._phase} -> {phase}, {link}')
         self._phase, self._reason = phase, ''
         return _SUCCESS
 
     def _start_by_itself(self) -> None:
-        if not self._driver.armed and not self._driver.vent_pending:
+        if not self._driver.armed and not self._driver.cycle.vent_pending:
             self.follow_driver()  # after a vent that was confirmed late
         if self._autostart and self._phase == 'unconfigured':
             self.trigger_configure()

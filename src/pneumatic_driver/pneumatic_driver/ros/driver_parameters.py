@@ -1,4 +1,4 @@
-"""Parameters of the node `pneumatic_driver`."""
+"""Parameters of the driver nodes."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ class DriverParameters:
 
     robot: str = parameter(description='robot file: a shipped name or a path')
     map: str = parameter('valve_board', 'register map: a shipped name or a path')
-    host: str = parameter('', 'address of the board; empty: as the map says')
-    port: int = parameter(0, 'TCP port of the board; 0: as the map says', minimum=0, maximum=65535)
+    host: str = parameter('', 'address of the board; empty: from the map')
+    port: int = parameter(0, 'TCP port of the board; 0: from the map', minimum=0, maximum=65535)
     serial_device: str = parameter(
-        '', 'serial port of the board, for Modbus RTU; empty: as the map says'
+        '', 'serial port of the board, for Modbus RTU; empty: from the map'
     )
     accept_unverified_map: str = parameter(
         '', 'name of an unverified map that may nevertheless write'
@@ -23,10 +23,10 @@ class DriverParameters:
         50.0, 'exchanges with the board per second [Hz]', minimum=5.0, maximum=100.0
     )
     command_timeout_s: float = parameter(
-        0.5, 'without a command for this long the arm is vented [s]', minimum=0.05, maximum=5.0
+        0.5, 'time without a command after which the arm is vented [s]', minimum=0.05, maximum=5.0
     )
-    autostart: bool = parameter(False, 'configure and activate without being asked')
+    autostart: bool = parameter(False, 'configure and activate at start')
     auto_recover: bool = parameter(
         False,
-        'with autostart: activate again after link loss or a fault; leave false on a real rig',
+        'with autostart: reactivate after link loss or a fault; keep false on a real rig',
     )

@@ -1,8 +1,8 @@
 """Node `pcu2v_driver`: the gripper's chamber on ROS topics <-> a PCU2-V on Modbus TCP.
 
 As `pneumatic_driver`, with one chamber: a pressure > 0 switches the positive supply on, < 0 the
-vacuum, 0 neither, which vents. Out, beside that node's topics: `state`, the five values that the
-controller holds, with every exchange.
+vacuum, 0 neither, which vents. Additional output: `state`, the five values of the controller, with
+every exchange.
 """
 
 from dataclasses import dataclass
@@ -26,14 +26,14 @@ class Pcu2vParameters(DriverParameters):
 
 
 class Pcu2vDriverNode(PneumaticDriverNode):
-    """Translates; `pneumatic_driver.driver.Driver` drives."""
+    """ROS interface of the driver of a PCU2-V."""
 
     def __init__(self):
         super().__init__('pcu2v_driver', Pcu2vParameters, Pcu2v)
         self._state = self.create_publisher(GripperState, 'state', qos.STATE)
 
     def publish(self, stamp: Time, exchange: Pcu2vExchange) -> None:
-        """Publish what one exchange brought; `stamp`: when the controller answered."""
+        """Publish one exchange; `stamp` is the time of the controller's answer."""
         super().publish(stamp, exchange)
         self._state.publish(gripper_state_message(stamp, exchange, self.clock() - exchange.at_s))
 

@@ -1,4 +1,4 @@
-"""An operator of a driver node: its process, and a ROS client of it."""
+"""Operator of a driver node: its process and a ROS client."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ FOLDER = Path(get_package_prefix('pneumatic_driver')) / 'lib' / 'pneumatic_drive
 
 
 class Operator:
-    """A ROS client of the driver, with the driver's process."""
+    """ROS client of the driver, with the driver's process."""
 
     def __init__(self, namespace: str, executable: str, chambers: list[str]):
         self._namespace, self._executable, self._chambers = namespace, executable, chambers
@@ -32,7 +32,7 @@ class Operator:
         self._node.create_subscription(ChamberPressures, 'pressures', self.pressures.append, 10)
         self._commands = self._node.create_publisher(ChamberPressures, 'pressure_command', 1)
         self.process = None
-        self.environment = {}  # added to this process' own
+        self.environment = {}  # added to that of this process
         self.driver_ahead_s = 0.0  # of this process' clock
 
     def start(self, **parameters) -> None:
@@ -59,7 +59,7 @@ class Operator:
         return wait_for(step, deadline_s, what)
 
     def command(self, names, pressures_pa, age_s: float | None = 0.0) -> None:
-        """Command pressures [Pa]; their stamp has this age [s] for the driver, None: no stamp."""
+        """Command pressures [Pa] with a stamp of this age [s] for the driver; None: no stamp."""
         message = ChamberPressures(names=names, pressures_pa=[float(p) for p in pressures_pa])
         if age_s is not None:
             ahead = Duration(seconds=self.driver_ahead_s - age_s)
@@ -86,7 +86,7 @@ class Operator:
         return self.call(GetState, f'{self._executable}/get_state').current_state.label
 
     def listen(self, kind, topic: str) -> list:
-        """Every message of a topic from now on."""
+        """Return a list that receives all messages of a topic."""
         messages = []
         self._node.create_subscription(kind, topic, messages.append, 10)
         return messages
@@ -102,7 +102,7 @@ class Operator:
 
 
 def operator_of(name: str, executable: str, chambers: list[str]):
-    """Fixture body: an operator in a namespace of its own."""
+    """Fixture body: an operator in a separate namespace."""
     operator = Operator(f'/test_{os.getpid()}_{abs(hash(name)) % 10_000}', executable, chambers)
     yield operator
     operator.close()

@@ -1,4 +1,4 @@
-"""The real node while somebody, or NTP, sets the clock of the system."""
+"""The node while the system clock is set."""
 
 import platform
 import shutil
@@ -16,12 +16,12 @@ pytestmark = pytest.mark.watchdogs
 CHAMBERS = ['m1_b1', 'm1_b2', 'm1_b3', 'm2_b1', 'm2_b2', 'm2_b3']
 TARGETS = [10e3] * 6
 SOURCE = Path(__file__).parents[1] / 'set_clock.c'
-STEPS_S = [5.0, -5.0, 60.0, -60.0, -3600.0]
+STEPS_S = [5.0, -60.0, -3600.0]
 
 
 @pytest.fixture
 def operator(request, tmp_path):
-    """An operator of a driver whose system clock `set_clock` sets; its steady clock goes on."""
+    """Operator of a driver whose system clock `set_clock` sets; the steady clock is unaffected."""
     if shutil.which('cc') is None or platform.machine() != 'x86_64':
         pytest.skip('needs a C compiler (cc) on x86-64: apt-get install build-essential')
     library, file = tmp_path / 'set_clock.so', tmp_path / 'ahead_ns'

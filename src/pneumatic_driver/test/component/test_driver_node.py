@@ -1,7 +1,4 @@
-"""The real node, as its own process, against the emulated board.
-
-What operators and a crash do to it.
-"""
+"""The node in its own process with the emulated board: operators, signals and crashes."""
 
 import signal
 import socket
@@ -13,6 +10,8 @@ from diagnostic_msgs.msg import DiagnosticArray
 from lifecycle_msgs.msg import Transition
 from rcl_interfaces.msg import Log
 from std_srvs.srv import Trigger
+
+from soft_arm_node_kit.messages import seconds
 
 from ..boards import KeepAlive, wait_for
 from .operators import operator_of
@@ -33,11 +32,7 @@ def second_operator(request):
     yield from operator_of(f'second {request.node.name}', 'pneumatic_driver', CHAMBERS)
 
 
-SLOW = 0.04
-"""Rate of the board's clock where its watchdog is not what is tested.
-
-A driver that stalls for less than 6 s keeps its hold.
-"""
+SLOW = 0.04  # clock rate of a board whose watchdog is not tested: it waits for 6 s
 
 
 def start_and_move(operator, board, **parameters):
@@ -45,7 +40,8 @@ def start_and_move(operator, board, **parameters):
     operator.wait(lambda: board.plant.follows(TARGETS), command=TARGETS, what='the plant following')
 
 
-def test_pressures_come_back_named_stamped_and_in_order(operator, tcp_board):
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGINT])
+def test_pressures_are_named_and_stamped_and_signals_vent(operator, tcp_board, number):
     start_and_move(operator, tcp_board)
     operator.pressures.clear()
     operator.wait(lambda: len(operator.pressures) > 25, command=TARGETS)
@@ -53,9 +49,13 @@ def test_pressures_come_back_named_stamped_and_in_order(operator, tcp_board):
     last = operator.pressures[-1]
     assert last.names == CHAMBERS
     np.testing.assert_allclose(last.pressures_pa, TARGETS, atol=10)
-    stamps = [m.header.stamp.sec + 1e-9 * m.header.stamp.nanosec for m in operator.pressures]
+    stamps = [seconds(m.header.stamp) for m in operator.pressures]
     assert stamps == sorted(stamps) and len(set(stamps)) == len(stamps)
     assert abs(stamps[-1] - time.clock_gettime(time.CLOCK_REALTIME)) < 1.0
+    operator.process.send_signal(number)
+    assert operator.process.wait(120.0) == 0
+    assert tcp_board.plant.vented
+    assert tcp_board.device.logic.faults == 0  # the driver vented it, not the watchdog
 
 
 def test_sigkill_is_followed_by_a_vent_of_the_board(operator, tcp_board):
@@ -65,15 +65,6 @@ def test_sigkill_is_followed_by_a_vent_of_the_board(operator, tcp_board):
     wait_for(lambda: tcp_board.plant.vented)
     assert tcp_board.plant.changed_device_s - killed_s <= 0.3
     assert tcp_board.device.logic.faults == 1 << 12
-
-
-@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGINT])
-def test_signals_vent_and_exit_clean(operator, tcp_board, number):
-    start_and_move(operator, tcp_board)
-    operator.process.send_signal(number)
-    assert operator.process.wait(120.0) == 0
-    assert tcp_board.plant.vented
-    assert tcp_board.device.logic.faults == 0  # the driver vented it, not the watchdog
 
 
 def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
@@ -96,23 +87,16 @@ def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
     changes = len(tcp_board.plant.changes)
     for names, pressures in (
         (['m9_b1', *CHAMBERS[1:]], [0.0] * 6),
-        (CHAMBERS[:5], [0.0] * 5),
-        (CHAMBERS, [0.0] * 5),
         (CHAMBERS, [97e3, *TARGETS[1:]]),
         (CHAMBERS, [float('nan')] * 6),
-        (CHAMBERS, [float('inf'), *TARGETS[1:]]),
-        (CHAMBERS, [-float('inf'), *TARGETS[1:]]),
-        (CHAMBERS, [1e300, *TARGETS[1:]]),
         ([], []),
-        ([], [0.0] * 6),
         (['x' * 100_000, *CHAMBERS[1:]], [0.0] * 6),
         (['\u00fc\n', *CHAMBERS[1:]], [0.0] * 6),
         (CHAMBERS * 500, [0.0] * 3000),
-        ([CHAMBERS[0]] * 6, [0.0] * 6),
     ):
         operator.command(names, pressures)
         operator.wait(lambda: True)
-    for age_s in (None, 3600.0, 3.0, -3600.0):
+    for age_s in (None, 3.0):
         operator.command(CHAMBERS, [0.0] * 6, age_s)
         operator.wait(lambda: True)
     operator.wait(lambda: [m for m in logs if m.msg.startswith('pressure_command refused: ')])
@@ -130,29 +114,19 @@ def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
     assert operator.state == 'finalized' and operator.call(Trigger, 'vent').success
 
 
-def test_stale_command_vents_and_vent_service_ends_it(operator, tcp_board):
+@pytest.mark.parametrize('how', ['vent', 'deactivate'])
+def test_autostart_does_not_undo_a_vent_by_hand(operator, tcp_board, how):
     tcp_board.device.clock_rate = SLOW
-    start_and_move(operator, tcp_board)
-    operator.wait(lambda: tcp_board.plant.vented)  # no commands any more
-    assert operator.state == 'active'
-    operator.wait(lambda: tcp_board.plant.follows(TARGETS), command=TARGETS)
-    assert operator.call(Trigger, 'vent').success
+    start_and_move(operator, tcp_board, auto_recover=True)
+    if how == 'vent':
+        assert operator.call(Trigger, 'vent').success
+    else:
+        assert operator.transition(Transition.TRANSITION_DEACTIVATE)
     wait_for(lambda: tcp_board.plant.vented)
     assert operator.state == 'inactive'
     seen = len(operator.pressures)
-    # Autostart does not bring it back.
-    operator.wait(lambda: len(operator.pressures) > seen + 40, command=TARGETS)
-    assert tcp_board.plant.vented and operator.state == 'inactive'
-
-
-def test_deactivated_by_hand_it_stays_so(operator, tcp_board):
-    tcp_board.device.clock_rate = SLOW
-    start_and_move(operator, tcp_board, auto_recover=True)
-    assert operator.transition(Transition.TRANSITION_DEACTIVATE)
-    wait_for(lambda: tcp_board.plant.vented)
-    seen = len(operator.pressures)
     # Longer than the period of autostart.
-    operator.wait(lambda: len(operator.pressures) > seen + 60, command=TARGETS)
+    operator.wait(lambda: len(operator.pressures) > seen + 40, command=TARGETS)
     assert tcp_board.plant.vented and operator.state == 'inactive'
 
 
@@ -179,7 +153,7 @@ def test_a_vent_that_is_lost_is_reported_and_repeated(operator, tcp_board):
 
 
 def log_of(operator) -> str:
-    """What the node has said, after it was told to end."""
+    """Return the output of the node after SIGINT."""
     operator.process.send_signal(signal.SIGINT)
     _, said = operator.process.communicate(timeout=120.0)
     assert operator.process.returncode == 0
@@ -240,11 +214,7 @@ def test_board_that_is_switched_off_and_on(operator, tcp_board, auto_recover):
 @pytest.mark.parametrize(
     ('parameters', 'words'),
     [
-        ({'robot': 'no_such_robot'}, 'no_such_robot'),
-        ({}, "parameter 'robot' is missing"),
         ({'robot': 'two_module_arm', 'map': 'nowhere'}, 'nowhere'),
-        ({'robot': 'two_module_arm', 'command_timeout_s': 0.0}, 'command_timeout_s'),
-        ({'robot': 'two_module_arm', 'hots': 'x'}, "'hots'"),
         (
             {'robot': 'two_module_arm', 'use_sim_time': 'true', 'host': '192.0.2.1'},
             'leave use_sim_time out',

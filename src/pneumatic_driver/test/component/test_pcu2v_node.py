@@ -10,6 +10,7 @@ from rcl_interfaces.msg import Log
 from std_srvs.srv import Trigger
 
 from soft_arm_msgs.msg import GripperState
+from soft_arm_node_kit.messages import seconds
 
 from ..boards import wait_for
 from .operators import operator_of
@@ -48,7 +49,7 @@ def test_pressures_and_state_come_back_with_their_age(operator, gripper):
     )
     assert (state.positive_trigger, state.negative_trigger) == (True, False)
     assert all(0.0 < s.age_s < 1.0 for s in states)
-    stamps = [s.header.stamp.sec + 1e-9 * s.header.stamp.nanosec for s in states]
+    stamps = [seconds(s.header.stamp) for s in states]
     assert (
         stamps == sorted(set(stamps))
         and abs(stamps[-1] - time.clock_gettime(time.CLOCK_REALTIME)) < 1.0
@@ -59,72 +60,26 @@ def test_pressures_and_state_come_back_with_their_age(operator, gripper):
     )
 
 
-def test_sigkill_is_followed_by_a_vent_of_the_device(operator, gripper):
+def test_sigterm_vents_and_exits_clean(operator, gripper):
     start_and_move(operator, gripper)
-    killed_s = gripper.plant.device_clock_s()
-    operator.process.kill()
-    wait_for(lambda: gripper.plant.vented)
-    assert gripper.plant.changed_device_s - killed_s <= 0.3
-    assert gripper.watchdog_tripped()
-
-
-@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGINT])
-def test_signals_vent_and_exit_clean(operator, gripper, number):
-    start_and_move(operator, gripper)
-    operator.process.send_signal(number)
+    operator.process.send_signal(signal.SIGTERM)
     assert operator.process.wait(120.0) == 0
     wait_for(lambda: gripper.plant.vented)
     assert not gripper.watchdog_tripped()  # the driver vented it
 
 
-def test_lifecycle_by_hand_and_refused_commands(operator, gripper):
-    operator.start(robot='four_piece_finger', port=gripper.device.port)
-    assert operator.state == 'unconfigured'
-    gripper.drive_from_elsewhere(0)
-    assert operator.call(Trigger, 'vent').success  # works before configure
-    wait_for(lambda: gripper.plant.vented)
-    assert operator.transition(Transition.TRANSITION_CONFIGURE)
-    assert operator.transition(Transition.TRANSITION_ACTIVATE)
-    operator.wait(lambda: gripper.plant.follows(TARGET), command=TARGET)
-    changes = len(gripper.plant.changes)
-    for names, pressures in (
-        (['thumb'], [0.0]),
-        (['finger'], []),
-        (['finger'], [121e3]),
-        (['finger'], [float('nan')]),
-    ):
-        operator.command(names, pressures)
-        operator.wait(lambda: True)
-    seen = len(operator.pressures)
-    operator.wait(lambda: len(operator.pressures) > seen + 10, command=TARGET)
-    assert len(gripper.plant.changes) == changes
-    assert operator.transition(Transition.TRANSITION_DEACTIVATE)
-    wait_for(lambda: gripper.plant.vented)
-    assert operator.transition(Transition.TRANSITION_CLEANUP)
-    assert operator.state == 'unconfigured'
-
-
-def test_stale_command_vents_and_everybody_is_told(operator, gripper):
+def test_stale_commands_and_a_broken_sensor_vent_and_are_reported(operator, gripper):
     logs = operator.listen(Log, '/rosout')
     diagnostics = operator.listen(DiagnosticArray, '/diagnostics')
     start_and_move(operator, gripper)
-    operator.wait(lambda: gripper.plant.vented)  # no commands any more
+    operator.wait(lambda: gripper.plant.vented)  # without commands
     assert operator.state == 'active'
-    operator.wait(
-        lambda: [
-            m
-            for m in logs
-            if m.name.endswith('pcu2v_driver') and m.msg.startswith('no command for 0.5 s')
-        ]
-    )
+    operator.wait(lambda: [m for m in logs if m.msg.startswith('no command for 0.5 s')])
     operator.wait(
         lambda: [s for m in diagnostics for s in m.status if s.message == 'vented: no commands']
     )
     operator.wait(lambda: gripper.plant.follows(TARGET), command=TARGET)
 
-
-def test_broken_sensor_stays_latched_until_it_is_cleared(operator, gripper):
-    start_and_move(operator, gripper)
     gripper.plant.forced_pa = [-101e3]
     operator.wait(lambda: operator.state == 'inactive', command=TARGET)
     wait_for(lambda: gripper.plant.vented)
@@ -137,23 +92,8 @@ def test_broken_sensor_stays_latched_until_it_is_cleared(operator, gripper):
     operator.wait(lambda: gripper.plant.follows(TARGET), command=TARGET)
 
 
-@pytest.mark.parametrize(
-    ('parameters', 'words'),
-    [
-        ({}, "parameter 'robot' is missing"),
-        (
-            {'robot': 'two_module_arm'},
-            'has 6 chambers, register map pcu2v has 1 channel: it needs a device with more '
-            'channels',
-        ),
-        (
-            {'robot': 'four_piece_finger', 'map': 'valve_board'},
-            "does not read a register 'positive_target'",
-        ),
-    ],
-)
-def test_bad_parameters_end_the_process_with_one_line(operator, parameters, words):
-    operator.start(**parameters)
+def test_a_robot_that_does_not_fit_ends_the_process_with_one_line(operator):
+    operator.start(robot='two_module_arm')
     _, stderr = operator.process.communicate(timeout=120.0)
-    assert operator.process.returncode == 2
-    assert words in stderr and len(stderr.strip().splitlines()) == 1
+    assert operator.process.returncode == 2 and len(stderr.strip().splitlines()) == 1
+    assert 'has 6 chambers, register map pcu2v has 1 channel' in stderr

@@ -1,4 +1,4 @@
-"""The cycle without threads, without sockets and on a clock that the test moves."""
+"""The cycle of both devices without threads, on a clock that the test moves."""
 
 from collections.abc import Coroutine
 from typing import Any
@@ -6,158 +6,230 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pneumatic_driver.board import Board
-from pneumatic_driver.cycle import LINK_TIMEOUT_S, Cycle
+from pneumatic_driver.cycle import LINK_TIMEOUT_S
 from pneumatic_driver.driver import Driver
-from pneumatic_driver.errors import CommandError
-from pneumatic_driver.register_map import load_map
-from soft_arm_sim.devices.direct_client import DirectClient, run_to_end
-from soft_arm_sim.devices.valve_board import FUNCTIONS, HOLD, RUN, VENT, BoardLogic
+from pneumatic_driver.errors import CommandError, LinkError, RefusedError
+from soft_arm_sim.devices.direct_client import run_to_end
+from soft_arm_sim.devices.valve_board import HOLD
 
-PERIOD_S, COMMAND_TIMEOUT_S = 0.02, 0.5
-TARGETS_PA = np.array([10e3, -10e3, 0.0, 0.0, 5e3, 0.0])
+from ..bench import COMMAND_TIMEOUT_S, PERIOD_S, BoardBench, GripperBench
 
 
-class Bench:
-    """A board, the cycle that drives it, and the time of both."""
-
-    def __init__(self):
-        self.now_s, self.board, self.reasons = 0.0, BoardLogic(), []
-        self.device = Board(
-            load_map('valve_board'),
-            clock=lambda: self.now_s,
-            new_client=lambda link, trace: DirectClient(self.board, FUNCTIONS),
-        )
-        self.cycle = Cycle(
-            self.device,
-            COMMAND_TIMEOUT_S,
-            on_disarm=self.reasons.append,
-            clock=lambda: self.now_s,
-        )
-
-    def run(self, seconds: float, command: bool = True) -> None:
-        for _ in range(round(seconds / PERIOD_S)):
-            self.pass_time(PERIOD_S)
-            if command:
-                self.cycle.command(TARGETS_PA)
-            run_to_end(self.cycle.run())
-
-    def pass_time(self, seconds: float) -> None:
-        self.now_s += seconds
-        for _ in range(round(seconds / 0.005)):
-            readings = [d // 10 for d in self.board.drives_pa]
-            self.board.tick(5, readings, 20_000)
+@pytest.fixture(params=[BoardBench, GripperBench], ids=['board', 'gripper'])
+def bench(request):
+    return request.param()
 
 
 @pytest.fixture
-def bench():
-    bench = Bench()
-    run_to_end(bench.cycle.connect())
-    return bench
+def board():
+    return BoardBench()
 
 
-def armed(bench: Bench) -> Bench:
-    run_to_end(bench.cycle.arm())
-    bench.run(0.2)
-    assert bench.board.mode == RUN
-    return bench
+@pytest.fixture
+def gripper():
+    return GripperBench()
 
 
 def test_follows_commands(bench):
-    armed(bench)
-    assert bench.board.drives_pa == TARGETS_PA.astype(int).tolist()
-    latest = bench.cycle.latest
+    latest = bench.armed().cycle.latest
     assert latest.at_s == bench.now_s and latest.round_trip_s == 0.0
-    assert latest.pressures_pa == pytest.approx(TARGETS_PA)
+    assert latest.pressures_pa == pytest.approx(bench.targets_pa)
+    assert latest.targets_pa == pytest.approx(bench.targets_pa) and latest.running
+    assert bench.reasons == []
 
 
-def test_old_commands_vent_and_the_next_moves_again(bench):
-    armed(bench).run(COMMAND_TIMEOUT_S - PERIOD_S, command=False)
-    assert bench.board.mode == RUN
+def test_stale_commands_vent_and_the_next_command_moves_again(bench):
+    bench.armed().run(COMMAND_TIMEOUT_S - PERIOD_S, command=False)
+    assert bench.runs and not bench.cycle.stale
     bench.run(3 * PERIOD_S, command=False)
-    assert bench.board.mode == VENT and bench.cycle.armed and bench.cycle.stale_commands == 1
+    assert not bench.runs and bench.cycle.stale and bench.cycle.stale_commands == 1
     bench.run(0.2)
-    assert bench.board.mode == RUN and bench.reasons == []
+    assert bench.runs and not bench.cycle.stale and bench.reasons == []
 
 
-def test_time_that_stands_still_ages_nothing(bench):
-    armed(bench)
+def test_waiting_for_the_first_command_is_not_a_fault(bench, caplog):
+    bench.do('connect')
+    bench.do('arm')
+    bench.run(2 * COMMAND_TIMEOUT_S, command=False)
+    cycle = bench.cycle
+    assert cycle.armed and cycle.stale and not cycle.commanded and cycle.stale_commands == 0
+    assert 'no command' not in caplog.text
+
+
+def test_commands_do_not_age_while_time_stands_still(bench):
+    bench.armed()
     for _ in range(200):
         run_to_end(bench.cycle.run())
-    assert bench.board.mode == RUN and bench.cycle.stale_commands == 0
+    assert bench.runs and bench.cycle.stale_commands == 0
 
 
-def test_a_driver_that_pauses_loses_the_board_to_its_watchdog(bench):
-    armed(bench).pass_time(0.4)
-    assert bench.board.mode == VENT and not bench.board.held
+def test_vent_disarms_and_arming_does_not_restore_set_points(bench):
+    bench.armed().cycle.ask_vent()
+    bench.run(2 * PERIOD_S)
+    assert not bench.runs and not bench.cycle.armed
+    with pytest.raises(CommandError, match='activate the driver'):
+        bench.cycle.command(bench.targets_pa)
+    bench.do('arm')
+    bench.run(5 * PERIOD_S, command=False)
+    assert bench.cycle.armed and not np.any(bench.cycle.latest.targets_pa)
+
+
+@pytest.mark.parametrize('bad_pa', [np.nan, np.inf, -np.inf, 130e3, -130e3])
+def test_refused_command_changes_nothing(bench, bad_pa):
+    targets_pa = bench.targets_pa.copy()
+    bench.armed()
+    targets_pa[0] = bad_pa
+    with pytest.raises(CommandError, match=r'channel 0: .* Pa is outside \[.*\] Pa: nothing was'):
+        bench.cycle.command(targets_pa)
+    with pytest.raises(CommandError, match='2 set points|7 set points'):
+        bench.cycle.command([*bench.targets_pa, 0.0])
     bench.run(2 * PERIOD_S, command=False)
-    assert not bench.cycle.armed and 'watchdog' in bench.reasons[0]
-    with pytest.raises(CommandError, match='activate'):
-        bench.cycle.command(TARGETS_PA)
-    run_to_end(bench.cycle.arm())  # clears a fault of the watchdog
+    assert bench.cycle.latest.targets_pa == pytest.approx(bench.targets_pa)
+
+
+def test_a_latched_fault_vents_and_must_be_cleared(bench):
+    bench.armed()
+    gripper = isinstance(bench, GripperBench)
+    bench.forced_pa = [131e3] if gripper else [0, 0, 0, 0, 0, 109e3]
+    bench.run(3 * PERIOD_S)
+    fault = 'pressure_0_out_of_range' if gripper else 'over_pressure_5'
+    assert fault in bench.reasons[0] and not bench.runs
+    bench.forced_pa = None
+    bench.run(2 * PERIOD_S)
+    with pytest.raises(RefusedError, match=f'latched {fault}.*: find the cause, then clear'):
+        bench.do('arm')
+    bench.do('clear_faults')
+    bench.do('arm')
     bench.run(0.2)
-    assert bench.board.mode == RUN
+    assert bench.runs
 
 
-def test_a_foreign_write_disarms(bench):
-    armed(bench)
-    bench.board.write(107, [0b111111, HOLD])
-    bench.run(2 * PERIOD_S, command=False)
-    assert not bench.cycle.armed and 'foreign_master' in bench.reasons[0]
+def test_a_frozen_sensor_is_found_when_the_pressure_should_change(bench):
+    bench.armed().forced_pa = bench.targets_pa
+    bench.run(1.0)
+    assert bench.reasons == []  # a frozen reading at its set point is a steady pressure
+    away_pa = bench.targets_pa.copy()
+    away_pa[0] = 0.5 * away_pa[0] - 10e3
+    bench.run(0.48, targets_pa=away_pa)
+    assert bench.reasons == []
+    bench.run(0.1, targets_pa=away_pa)
+    assert bench.reasons == ['latched pressure_0_stuck'] and not bench.runs
 
 
-def test_a_lost_link_disarms_and_comes_back_vented(bench):
-    armed(bench)
-    bench.device._modbus._client.close()
-    bench.pass_time(LINK_TIMEOUT_S)  # the hold on the board ends
+def test_a_restarted_device_is_not_driven_on(bench):
+    bench.armed().restart()
+    bench.run(2 * PERIOD_S)
+    assert bench.reasons[0].startswith(
+        ('the board vented itself', 'its set points are gone: it was restarted')
+    )
+    assert not bench.runs and not bench.cycle.armed
+
+
+def test_a_driver_that_pauses_loses_the_board_to_its_watchdog(board):
+    board.armed().pass_time(0.4)
+    assert not board.runs and not board.logic.held
+    board.run(2 * PERIOD_S, command=False)
+    assert not board.cycle.armed and 'watchdog' in board.reasons[0]
+    board.do('arm')  # clears a fault of the watchdog
+    board.run(0.2)
+    assert board.runs
+
+
+def test_a_foreign_write_to_the_board_disarms(board):
+    board.armed().logic.write(107, [0b111111, HOLD])
+    board.run(2 * PERIOD_S, command=False)
+    assert not board.cycle.armed and 'foreign_master' in board.reasons[0]
+
+
+@pytest.mark.parametrize(
+    'writes',
+    [
+        [(3, [1100])],
+        [(1, [0])],
+        [(1, [0, 1, 0, 0x10000 - 800])],
+        [(5, [4]), (3, [1100])],
+    ],
+    ids=['target', 'off', 'vacuum', 'heartbeat and target'],
+)
+def test_a_foreign_write_to_the_gripper_disarms_and_is_latched(gripper, writes):
+    gripper.armed()
+    for address, values in writes:
+        assert gripper.logic.write(address, values) == 0
+    gripper.run(3 * PERIOD_S)
+    assert gripper.reasons[0].startswith(
+        'latched foreign_master: its set points are not those that were written: another client'
+    )
+    assert not gripper.runs
+    with pytest.raises(RefusedError, match='latched foreign_master: find the cause, then clear'):
+        gripper.do('arm')
+
+
+def test_a_lost_link_disarms_and_returns_vented(bench):
+    bench.armed().device._modbus._client.close()
+    bench.pass_time(LINK_TIMEOUT_S)  # the hold on the board lapses
     bench.run(2 * PERIOD_S, command=False)
     assert not bench.cycle.armed and 'link lost' in bench.reasons[0]
-    assert bench.device.connected and bench.board.mode == VENT and bench.cycle.link_error is None
+    assert bench.device.connected and not bench.runs and bench.cycle.link_error is None
+    bench.run(0.2)
+    assert not bench.runs
 
 
-def close(bench: Bench) -> None:
-    bench.device.close()
-    bench.pass_time(LINK_TIMEOUT_S)  # the hold on the board ends
+def test_a_device_can_be_vented_without_a_connection(board):
+    other = BoardBench().armed()
+    board.logic = other.logic
+    board.do('vent')
+    assert not board.runs and board.logic.faults == 1 << 14  # foreign to the other host
 
 
-def test_a_driver_without_a_rate_exchanges_when_it_is_asked(bench):
-    close(bench)
-    driver = Driver(bench.device, None, COMMAND_TIMEOUT_S, clock=lambda: bench.now_s)
+def test_a_driver_without_a_rate_exchanges_on_request(board):
+    driver = Driver(board.device, None, COMMAND_TIMEOUT_S, clock=lambda: board.now_s)
     try:
         driver.exchange_now()  # not connected yet: nothing happens
         assert driver.latest is None
         driver.connect()
         driver.arm()
         for _ in range(10):
-            bench.pass_time(PERIOD_S)
-            driver.command(TARGETS_PA)
+            board.pass_time(PERIOD_S)
+            driver.command(board.targets_pa)
             driver.exchange_now()
-            assert driver.latest.at_s == bench.now_s
-        assert bench.board.mode == RUN
+            assert driver.latest.at_s == board.now_s
+        assert board.runs
         driver.disconnect()
         driver.exchange_now()
-        assert bench.board.mode == VENT and not bench.device.connected
+        assert not board.runs and not board.device.connected
     finally:
         driver.close()
 
 
-def test_an_error_that_nobody_foresaw_vents(bench):
+def test_an_unexpected_error_vents(bench):
     def broken(_exchange) -> None:
         raise ZeroDivisionError('broken')
 
-    close(bench)
     reasons = []
     driver = Driver(bench.device, None, COMMAND_TIMEOUT_S, broken, reasons.append)
     try:
         driver.connect()
         driver.arm()
         driver.exchange_now()
-        assert bench.board.mode == VENT and not driver.armed and 'broken' in reasons[0]
+        assert not bench.runs and not driver.armed and 'broken' in reasons[0]
     finally:
         driver.close()
 
 
-def test_a_coroutine_that_waits_is_no_step():
+def test_a_call_that_raises_an_unexpected_error_vents(board, monkeypatch):
+    driver = Driver(board.device, None, COMMAND_TIMEOUT_S)
+    try:
+        driver.connect()
+        monkeypatch.setattr(board.device, 'enable', None)
+        with pytest.raises(LinkError, match='the exchange with the device failed: TypeError'):
+            driver.arm()
+        assert not board.runs and not board.device.connected
+    finally:
+        monkeypatch.undo()
+        driver.close()
+
+
+def test_a_coroutine_that_waits_cannot_run_without_a_loop():
     class Waits:
         def __await__(self):
             yield

@@ -194,4 +194,4 @@ class CycleStates(RuleBasedStateMachine):
 
 
 TestCycleStates = CycleStates.TestCase
-TestCycleStates.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+TestCycleStates.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

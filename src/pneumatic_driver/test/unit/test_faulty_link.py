@@ -21,7 +21,7 @@ from ..conftest import RtuBoard
 
 pytestmark = pytest.mark.steady_clock
 
-FAULTY_S = float(os.environ.get('SOFT_ARM_FAULTY_S', 2.0))
+FAULTY_S = float(os.environ.get('SOFT_ARM_FAULTY_S', 1.0))
 MEMORY_DRIFT_MIB = 20.0  # what imports and caches of the first requests take
 
 
@@ -110,16 +110,15 @@ def in_order_afterwards(driver, rig):
     assert not driver.armed
 
 
-@pytest.mark.parametrize('seed', [1, 2])
-def test_any_mixture_of_faults_on_tcp(tcp_rig, proxy_to, make_driver, seed):
+def test_any_mixture_of_faults_on_tcp(tcp_rig, proxy_to, make_driver):
     proxy = proxy_to(tcp_rig)
     recorder = make_driver(tcp_rig, proxy.link)
     recorder.driver.connect()
     before_mib = resident_mib()
-    draw, written, holds = random.Random(seed), [], 0
+    draw, written, holds = random.Random(1), [], 0
     proxy.answers = tcp_fault(draw)
-    for _ in range(max(1, round(FAULTY_S / 2.0))):
-        drive_through_faults(recorder.driver, tcp_rig, 2.0)
+    for _ in range(max(1, round(FAULTY_S))):
+        drive_through_faults(recorder.driver, tcp_rig, 1.0)
         if draw.random() < 0.2:
             proxy.cut()
         requests, proxy.requests = proxy.requests, []
@@ -151,16 +150,6 @@ def test_any_mixture_of_faults_on_a_serial_line(library, make_driver):
         recorder.driver.close()
     finally:
         rig.stop()
-
-
-def test_connections_that_are_cut_again_and_again(tcp_rig, proxy_to, make_driver):
-    proxy = proxy_to(tcp_rig)
-    recorder = make_driver(tcp_rig, proxy.link)
-    recorder.driver.connect()
-    for _ in range(8):
-        drive_through_faults(recorder.driver, tcp_rig, 0.1)
-        proxy.cut()
-    in_order_afterwards(recorder.driver, tcp_rig)
 
 
 def test_serial_port_that_is_pulled_and_plugged_again(library, make_driver, tmp_path):
