@@ -26,7 +26,8 @@ class Reporter:
         hardware_id: Device or robot that the node serves.
         status: Returns level, message and values by name, with the unit in the name. The value
             `ready` is False while the node cannot do its work although nothing is wrong: it still
-            compiles, or waits for another node. `pid` is added, so that two processes with one
+            compiles, or waits for another node; `remedy` is what the user can do about the message.
+            `pid` is added, so that two processes with one
             node name can be told apart.
     """
 

@@ -1,4 +1,4 @@
-"""`softarm doctor`: say what is installed, what runs, what is wrong, and what to do."""
+"""`softarm doctor`: report installation, running graph, faults and remedies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from soft_arm_description.command_line import CommandLine
 from softarm_cli.shared_memory import remove_stale
 
-if TYPE_CHECKING:  # these import rclpy and its libraries, which --help does not need
+if TYPE_CHECKING:  # these import rclpy, which would slow --help
     from softarm_cli.doctor.environment import Check
     from softarm_cli.doctor.report import Finding, Report
 
@@ -20,7 +20,7 @@ def main(argv: list[str]) -> int:
     """Entry point; returns 0 if nothing is wrong, else 1."""
     parser = CommandLine(
         prog='softarm doctor',
-        description='Say what is installed, what runs, what is wrong, and what to do. '
+        description='Report the installation, the running graph, faults and their remedies. '
         'The exit code is 1 if something is wrong.',
         epilog='example: softarm doctor',
     )
@@ -28,7 +28,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         '--remove-stale-memory',
         action='store_true',
-        help='only remove the shared memory that killed nodes have left',
+        help='only remove shared memory left by killed nodes',
     )
     return parser.answer(argv, _examine)
 
@@ -60,8 +60,7 @@ def _examine(options: argparse.Namespace) -> int:
 
 
 def _print(checks: list[Check], report: Report, wrong: list[Finding]) -> None:
-    from softarm_cli.doctor.remedies import one_line
-    from softarm_cli.doctor.report import hz
+    from softarm_cli.doctor.report import hz, one_line
 
     for check in checks:
         print(f'{"wrong" if check.remedy else "ok":6s}{check.name:24s}{check.found}')
@@ -87,7 +86,7 @@ def _print(checks: list[Check], report: Report, wrong: list[Finding]) -> None:
 
 
 def _plain(checks: list[Check], report: Report, wrong: list[Finding]) -> dict[str, Any]:
-    from softarm_cli.doctor.remedies import one_line
+    from softarm_cli.doctor.report import one_line
 
     return {
         'checks': [asdict(check) for check in checks],
@@ -105,6 +104,7 @@ def _plain(checks: list[Check], report: Report, wrong: list[Finding]) -> dict[st
                 'name': f'/{name}',
                 'level': status.level,
                 'message': one_line(status.message),
+                'remedy': status.remedy,
             }
             for name, status in sorted(report.diagnostics.items())
         ],

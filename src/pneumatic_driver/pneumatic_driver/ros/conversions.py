@@ -38,31 +38,44 @@ def gripper_state_message(stamp: Time, exchange: Pcu2vExchange, age_s: float) ->
     return message
 
 
-def driver_status(driver: Driver, phase: str, reason: str, now_s: float) -> tuple[bytes, str, dict]:
+def driver_status(
+    driver: Driver, name: str, phase: str, reason: str, now_s: float
+) -> tuple[bytes, str, dict]:
     """Return level, message and values of the diagnostics.
 
     Args:
         driver: The driver.
+        name: Full name of its node.
         phase: Lifecycle state of the node.
         reason: Reason for which the driver disarmed, or empty.
         now_s: Time of the device's clock [s].
     """
     cycle, latest = driver.cycle, driver.latest
     problem = reason or cycle.link_error
+    faults = latest.faults if latest else ()
     level, message = diagnostics.OK, phase
+    remedy = f'when nobody can be hurt, run: softarm node activate {name}'
+    if faults:
+        remedy = f'check sensor, valve, tube and supply; {remedy} --clear-faults'
+    elif problem:
+        remedy = f'check power, cable, address and other clients of the device; {remedy}'
     if cycle.vent_pending:
         level, message = diagnostics.ERROR, NOT_CONFIRMED + (f': {problem}' if problem else '')
-    elif problem or (latest and latest.faults):
+        remedy = 'cut the air supply, then check power, cable and address of the device'
+    elif problem or faults:
         level, message = diagnostics.ERROR, problem or phase
     elif cycle.stale and cycle.commanded:
-        level, message = diagnostics.WARN, 'vented: no commands'
+        level, message, remedy = diagnostics.WARN, 'vented: no commands', ''
     elif cycle.stale:
         message = f'{phase}, vented until the first command'
     elif latest and not latest.vented and not driver.armed:
         level, message = diagnostics.WARN, f'{phase}, another client drives the device'
+        remedy = f'end the other client; {remedy}'
     values = {
         'state': phase,
         'ready': phase == 'active' and driver.armed,
+        'idle': phase == 'active' and cycle.stale and not problem,
+        'remedy': remedy if phase != 'active' or level != diagnostics.OK else '',
         'late_cycles': driver.overruns,
         'stale_commands': cycle.stale_commands,
     }

@@ -139,7 +139,11 @@ class PneumaticDriverNode(DriverLifecycleNode):
 
     def _status(self) -> tuple[bytes, str, dict]:
         level, message, values = driver_status(
-            self._driver, self._phase, self._reason, self.clock()
+            self._driver,
+            self.get_fully_qualified_name(),
+            self._phase,
+            self._reason,
+            self.clock(),
         )
         values |= {'rate_hz': self._rate.rate_hz, 'refused_commands': self._refused}
         return level, message, values

@@ -85,6 +85,7 @@ class TipEstimatorNode(Node):
             'time_jumps': self._filter.time_jumps,
         }
         if not self._pressures_rate.rate_hz:
+            values['remedy'] = 'activate the driver'
             return diagnostics.STALE, self._ignored.last or 'no pressures are received', values
         if not self._tip_rate.rate_hz:
             return diagnostics.WARN, self._ignored.last or 'no tip_pose: by the model', values

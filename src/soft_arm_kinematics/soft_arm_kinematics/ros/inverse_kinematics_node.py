@@ -124,7 +124,12 @@ class InverseKinematicsNode(Node):
                 if elapsed_s < LOADING_S
                 else 'compiling the solver, about 60 s the first time'
             )
-            return diagnostics.WARN, text, {'elapsed_s': elapsed_s, 'ready': False}
+            values = {'elapsed_s': elapsed_s, 'ready': False}
+            return (
+                diagnostics.WARN,
+                text,
+                values | {'remedy': 'wait: it compiles once after an installation'},
+            )
         values = {
             'table_points': len(self._solver.table.tips_m),
             'answered': self._answered,

@@ -46,19 +46,16 @@ class Health:
         self._journal.add(level, message.name, message.msg, stamp_s)
 
     def diagnostics(self, now_s: float) -> tuple[Diagnostic, ...]:
-        """Return one line for each node, the worst first.
-
-        A message has its remedy after its last colon, as all messages of these nodes do.
-        """
+        """Return one line for each node, the worst first."""
         found = []
         for name, (heard_s, status) in self._statuses.items():
             if now_s - heard_s > STALE_S:
                 text = f'silent for {now_s - heard_s:.0f} s'
                 found.append(Diagnostic('error', name, text, 'it ended or hangs: softarm doctor'))
                 continue
-            text, _, remedy = status.message.rpartition(': ')
+            remedy = next((pair.value for pair in status.values if pair.key == 'remedy'), '')
             level = _LEVELS[_number(status.level)]
-            found.append(Diagnostic(level, name, text or remedy, remedy if text else ''))
+            found.append(Diagnostic(level, name, status.message, remedy))
         order = ('error', 'warning', 'info')
         return tuple(sorted(found, key=lambda d: (order.index(d.level), d.name)))
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import rclpy
 from builtin_interfaces.msg import Time
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Point
 from lifecycle_msgs.srv import ChangeState
 from rclpy.action import ActionServer
@@ -80,8 +80,13 @@ class Rig(SpinningNode):
                 pressures_pa=pressures_pa,
             )
         )
-        text = 'supply low: check the compressor'
-        status = DiagnosticStatus(name='soft_arm/driver', level=DiagnosticStatus.WARN, message=text)
+        remedy = KeyValue(key='remedy', value='check the compressor')
+        status = DiagnosticStatus(
+            name='soft_arm/driver',
+            level=DiagnosticStatus.WARN,
+            message='supply low',
+            values=[remedy],
+        )
         self._diagnostics.publish(DiagnosticArray(status=[status]))
         k = [60.0, 0.0, 32.0, 0.0, 60.0, 24.0, 0.0, 0.0, 1.0]
         self._info.publish(CameraInfo(width=64, height=48, k=k))

@@ -150,8 +150,10 @@ def test_a_silent_node_is_an_error_with_a_remedy(known):
 
 
 def test_a_diagnostic_keeps_its_remedy_apart(known):
-    text = 'link lost: no answer: check the cable'
-    status = Message(name='d', level=b'\x02', message=text, hardware_id='', values=[])
+    values = [Message(key='remedy', value='check the cable')]
+    status = Message(
+        name='d', level=b'\x02', message='link lost: no answer', hardware_id='', values=values
+    )
     send(known, '/diagnostics', Message(status=[status]))
     (found,) = known.diagnostics(0.0)
     assert (found.text, found.remedy) == ('link lost: no answer', 'check the cable')

@@ -112,11 +112,16 @@ class DetectorNode(Node):
             return (
                 diagnostics.WARN,
                 f'{compiling}; {busy_s:.0f} s so far',
-                values | {'ready': False},
+                values | {'ready': False, 'remedy': 'wait: it compiles once after an installation'},
             )
         if self.frames.age_s is None or self.frames.age_s > SILENT_S:
             no_pairs = 'no pairs of colour and depth: is the camera running with align_depth?'
+            values['remedy'] = 'check that the camera runs with aligned depth'
             return diagnostics.ERROR, self._input.pair.trouble or no_pairs, values
         if age_s is None or age_s > self._stale_s:
+            values['remedy'] = (
+                'see the debug overlay: check light, occlusion, other objects of that colour, '
+                'and the colours and markers in the robot file'
+            )
             return diagnostics.ERROR, f'{self._what} lost: {self.trouble}', values
         return diagnostics.OK, f'{self._what} in view', values

@@ -1,8 +1,9 @@
-"""Bags as files: rosbag2 folders (MCAP or SQLite), also those of a recorder that was killed."""
+"""Bags as files: rosbag2 folders (MCAP or SQLite), complete or truncated."""
 
 import sqlite3
 import struct
 import sys
+import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from typing_extensions import TypedDict
 
 from soft_arm_description.yaml_file import YamlFileError, checked, read_yaml
-from softarm_cli.bags.storage import CutMcap, CutSqlite, Files
+from softarm_cli.bags.storage import Files, recover
 from softarm_cli.errors import BagError
 
 _BROKEN = (
@@ -30,8 +31,7 @@ _BROKEN = (
     sqlite3.Error,
 )
 
-
-_Source = Reader | Files | CutMcap
+_Source = Reader | Files
 
 
 class _Topic(TypedDict):
@@ -56,7 +56,7 @@ class _Metadata(TypedDict):
 
 
 class Bag:
-    """A bag that is open.
+    """An open bag.
 
     Attributes:
         path: Its folder.
@@ -64,13 +64,15 @@ class Bag:
             `ext.offered_qos_profiles`.
         start_ns: Stamp of the first message [ns].
         duration_s: Time from the first message to the last [s].
-        message_count: How many messages it holds.
-        is_cut: Whether its recorder was killed before it completed the bag.
+        message_count: Number of messages.
+        is_cut: Whether it is truncated, because its recorder was killed.
     """
 
     def __init__(self, path: Path, source: _Source, is_cut: bool):
         self.path, self.is_cut, self._source = path, is_cut, source
-        self.connections = sorted(source.connections, key=lambda c: c.topic)
+        self.connections = sorted(
+            (c for c in source.connections if c.msgcount or not is_cut), key=lambda c: c.topic
+        )
         self.start_ns, self.duration_s = source.start_time, source.duration * 1e-9
         self.message_count = source.message_count
         self._store = get_typestore(Stores.ROS2_JAZZY)
@@ -84,9 +86,9 @@ class Bag:
         """Yield connection, time of recording [ns] and bytes of each message, in order.
 
         Args:
-            connections: Those whose messages are read; empty: all.
-            start_ns: Time of recording of the first that is read [ns]; None: from the start.
-            stop_ns: Time of recording before which messages are read [ns]; None: to the end.
+            connections: Connections to read; empty: all.
+            start_ns: Earliest time of recording [ns]; None: from the start.
+            stop_ns: Time of recording at which to stop, excluded [ns]; None: to the end.
 
         Raises:
             BagError: If the bag is damaged.
@@ -102,7 +104,7 @@ class Bag:
             yield message
 
     def decode(self, connection: Connection, raw: bytes) -> Any:
-        """Return a message with the fields that its definition in the bag names.
+        """Return a message, decoded by its definition in the bag.
 
         Raises:
             BagError: If it is damaged, or the bag has no definition of its type.
@@ -116,7 +118,7 @@ class Bag:
                 }
                 self._store.register(new)
             return self._store.deserialize_cdr(raw, kind)
-        except Exception as error:  # whatever a damaged message makes of the decoder
+        except Exception as error:  # a damaged message can raise anything in the decoder
             raise BagError(
                 f'{connection.topic} in {self.path} cannot be decoded: {type(error).__name__}'
             ) from error
@@ -124,7 +126,7 @@ class Bag:
 
 @contextmanager
 def open_bag(bag: Path) -> Iterator[Bag]:
-    """Open a bag in a `with` statement; of a cut one, what its recorder had written is read.
+    """Open a bag in a `with` statement; of a truncated bag, recover what was written.
 
     Raises:
         BagError: If there is no bag, or it is damaged.
@@ -134,42 +136,47 @@ def open_bag(bag: Path) -> Iterator[Bag]:
         raise BagError(
             f'there is no bag {bag}: give the folder of a recording, which holds metadata.yaml'
         )
-    try:
-        source, is_cut = _source(bag)
-        source.open()
-    except _BROKEN as error:
-        raise _unreadable(bag, error) from error
-    try:
-        yield Bag(bag, source, is_cut)
-    finally:
-        source.close()
+    is_cut = bag.is_dir() and not (bag / 'metadata.yaml').exists()
+    with tempfile.TemporaryDirectory(prefix='softarm_bag_') as copies:
+        try:
+            source = _recovered(bag, Path(copies)) if is_cut else _source(bag)
+            source.open()
+            if is_cut and not source.message_count:
+                raise ReaderError('its recorder was killed before it had written anything')
+        except _BROKEN as error:
+            raise _unreadable(bag, error) from error
+        try:
+            yield Bag(bag, source, is_cut)
+        finally:
+            source.close()
 
 
 def warn_of_cut(bag: Bag, who: str = 'softarm bag') -> None:
-    """Say on standard error that a bag is cut, if it is."""
+    """Warn on standard error if a bag is truncated."""
     if bag.is_cut:
         sys.stderr.write(
             f'{who}: the recorder of {bag.path} was killed: only what it had written is read\n'
         )
 
 
-def _source(bag: Path) -> tuple[_Source, bool]:
-    metadata = bag / 'metadata.yaml'
-    if not bag.is_dir():
-        return Reader(bag), False
-    if not metadata.exists():
-        if files := sorted(bag.glob('*.mcap')):
-            return CutMcap(files), True
-        if files := sorted(bag.glob('*.db3')):
-            return CutSqlite(files), True
+def _recovered(bag: Path, copies: Path) -> Files:
+    files = sorted(bag.glob('*.mcap')) or sorted(bag.glob('*.db3'))
+    if not files:
         raise ReaderError('it has neither metadata.yaml nor a .mcap or .db3 file')
+    return Files([recover(file, copies) for file in files])
+
+
+def _source(bag: Path) -> _Source:
+    if not bag.is_dir():
+        return Reader(bag)
+    metadata = bag / 'metadata.yaml'
     try:
         read = checked(read_yaml(metadata), _Metadata)['rosbag2_bagfile_information']
     except YamlFileError as error:
         raise ReaderError(f'metadata.yaml: {error}') from error
     if read.get('compression_mode', '').lower() in ('message', 'file'):
-        return Reader(bag), False
-    return Files([bag / Path(file).name for file in read['relative_file_paths']]), False
+        return Reader(bag)
+    return Files([bag / Path(file).name for file in read['relative_file_paths']])
 
 
 def _unreadable(bag: Path, error: Exception) -> BagError:

@@ -1,28 +1,31 @@
-"""The doctor's report on the running graph: what was heard of it, and what is wrong."""
+"""Report on the running graph: nodes, topics, diagnostics, launches, and what is wrong."""
 
 import os
+import re
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import filter as matching
 from pathlib import Path
 
-from softarm_cli.doctor.remedies import one_line, remedy
 from softarm_cli.doctor.systems import STARTED_BY, SYSTEMS, System
 from softarm_cli.graph.running_nodes import NO_ANSWER, RunningNode
 from softarm_cli.launching.logs import Launch
 
-_TOLERANCE = 0.2  # of a topic's rate
-_BUSY_SHARE = 0.15  # of a core: more than an idle node uses
+_RATE_TOLERANCE = 0.2
 _RECENT_S = 600.0
-_OK, _WARN, _ERROR, _STALE = range(4)  # levels of diagnostic_msgs/DiagnosticStatus
-_LEVELS = {_OK: 'ok', _WARN: 'warning', _ERROR: 'error', _STALE: 'stale'}
+_MAX_MESSAGE_CHARACTERS = 200
+_DUMPED_BYTES = re.compile(
+    r'(?:\b(?:0x)?[0-9a-fA-F]{2}[\s,:]+){8,}(?:0x)?[0-9a-fA-F]{2}\b|\b[0-9a-fA-F]{32,}\b'
+)
+_OK, _ERROR = 0, 2  # levels of diagnostic_msgs/DiagnosticStatus
+_LEVELS = ('ok', 'warning', 'error', 'stale')
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that is wrong, and what to do about it; sentences without their full stops."""
+    """A fault and its remedy; sentences without their full stops."""
 
     what: str
     remedy: str
@@ -45,39 +48,41 @@ class Topic:
         """Whether the rate is missing, or lower by more than a fifth."""
         if self.expected_hz is None:
             return False
-        if self.rate_hz is None:
-            return True
-        return self.rate_hz < (1 - _TOLERANCE) * self.expected_hz
+        return self.rate_hz is None or self.rate_hz < (1 - _RATE_TOLERANCE) * self.expected_hz
 
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """What a node says of itself.
+    """Newest diagnostic status of a node.
 
     Attributes:
         level: As in diagnostic_msgs/DiagnosticStatus: 0 ok, 1 warning, 2 error, 3 stale.
-        message: In words.
+        message: As published.
         hardware_id: Device or robot that the node serves; may be empty.
+        remedy: Its value `remedy`; empty if it has none.
+        is_idle: Its value `idle`: a driver that has vented because no commands arrive, as it does
+            between goals.
     """
 
     level: int
     message: str
-    hardware_id: str
+    hardware_id: str = ''
+    remedy: str = ''
+    is_idle: bool = False
 
 
 @dataclass(frozen=True)
 class Report:
-    """What was heard of the graph.
+    """Observations of the graph.
 
     Attributes:
-        nodes: Every node that runs.
+        nodes: Every running node.
         states: Lifecycle states by the driver's name.
         unresponsive: Nodes that run but do not answer.
-        topics: The topics of the systems that run.
+        topics: Topics of the running systems.
         diagnostics: Newest diagnostic by the node's name without its leading slash.
-        launches: Launches that run in this ROS domain.
+        launches: Running launches of this ROS domain.
         last_launch: Newest launch, which may have ended.
-        busy_shares: Share of a core that each process uses, by process id.
     """
 
     nodes: list[RunningNode]
@@ -87,7 +92,6 @@ class Report:
     diagnostics: dict[str, Diagnostic]
     launches: list[Launch]
     last_launch: Launch | None
-    busy_shares: dict[int, float] = field(default_factory=dict)
 
     def findings(self) -> list[Finding]:
         """Return everything that is wrong, causes before their consequences."""
@@ -135,23 +139,19 @@ class Report:
             )
 
     def _missing(self) -> Iterator[Finding]:
-        running = self._running
         launched = [process for launch in self.launches for process in launch.processes]
         reported = {p.name for p in launched if p.has_died or _is_stopped(p.pid)}
         for system, namespace in self.systems():
             expected = {f'{namespace}/{name}' for name in system.nodes}
             # A launch may leave some of them out.
             expected = expected & {process.name for process in launched} or expected
-            missing = sorted(expected - running - reported)
-            missing += [name for name in system.others if not matching(running, name)]
+            missing = sorted(expected - self._running - reported)
+            missing += [name for name in system.others if not matching(self._running, name)]
+            again = _again(self.launches[0]) if len(self.launches) == 1 else f'Run: {system.launch}'
             for name in missing:
                 of = f' (started by {STARTED_BY[name]})' if name in STARTED_BY else ''
-                yield Finding(
-                    f'node {name}{of} is missing: the {system.name} in {namespace or "/"} needs it',
-                    _again(self.launches[0])
-                    if len(self.launches) == 1
-                    else f'Run: {system.launch}',
-                )
+                needed = f'the {system.name} in {namespace or "/"} needs it'
+                yield Finding(f'node {name}{of} is missing: {needed}', again)
 
     def _doubled(self) -> Iterator[Finding]:
         by_name = defaultdict(list)
@@ -185,40 +185,24 @@ class Report:
         pids = {node.name: node.pid for node in self.nodes}
         for name in self.unresponsive:
             pid = pids.get(name)
-            share = 0.0 if pid is None else self.busy_shares.get(pid, 0.0)
             if pid is not None and _is_stopped(pid):
                 yield _stopped(name, pid)
-            elif share > _BUSY_SHARE:
-                yield Finding(
-                    f'node {name} (pid {pid}) is busy ({100 * share:.0f} % of a core) '
-                    'and does not answer',
-                    'Wait a minute, because a new arm is compiled once; then look again',
-                )
-            else:
-                where = f' (pid {pid})' if pid else ''
-                yield Finding(
-                    f'node {name}{where} runs, but does not answer',
-                    'End the launch by Ctrl-C and launch again',
-                )
+                continue
+            where = f' (pid {pid})' if pid else ''
+            yield Finding(
+                f'node {name}{where} runs, but does not answer',
+                'Wait a minute, because a new arm is compiled once; then end the launch by Ctrl-C '
+                'and launch again',
+            )
 
     def _diagnosed(self) -> Iterator[Finding]:
         for name, status in sorted(self.diagnostics.items()):
-            is_idle = status.message.startswith('vented: no commands')  # normal between goals
-            if status.level == _OK or is_idle:
-                continue
-            message = one_line(status.message)
-            what = remedy(message, self._driver_of(f'/{name}'))
-            yield Finding(
-                f'/{name} reports ({_LEVELS.get(status.level, "?")}): {message}',
-                what[:1].upper() + what[1:],
-            )
-
-    def _driver_of(self, name: str) -> str:
-        """Return the driver that a node belongs to: itself, or the one in its namespace."""
-        if name in self.states:
-            return name
-        namespace = name.rpartition('/')[0]
-        return next((n for n in self.states if n.rpartition('/')[0] == namespace), 'NAME')
+            if status.level != _OK and not status.is_idle:
+                level = _LEVELS[min(status.level, len(_LEVELS) - 1)]
+                yield Finding(
+                    f'/{name} reports ({level}): {one_line(status.message)}',
+                    _capitalized(status.remedy or 'see docs/how-to/troubleshoot.md'),
+                )
 
     def _inactive(self) -> Iterator[Finding]:
         for name, state in sorted(self.states.items()):
@@ -259,16 +243,24 @@ def hz(rate: float | None) -> str:
     return 'silent' if rate is None else f'{rate:.1f} Hz'
 
 
-def process_stat(pid: int) -> list[str]:
-    """Return the fields of /proc/PID/stat from the state on; empty if there is no such process."""
-    try:
-        return Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
-    except OSError:
-        return []
+def one_line(message: str) -> str:
+    """Return a message as one line without dumped bytes, of at most 200 characters."""
+    text = _DUMPED_BYTES.sub('(bytes)', ' '.join(message.split()))
+    limit = _MAX_MESSAGE_CHARACTERS
+    return text if len(text) <= limit else f'{text[: limit - 3]}...'
+
+
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _is_stopped(pid: int) -> bool:
-    return process_stat(pid)[:1] in (['T'], ['t'])
+    """Return whether a process is stopped by a signal, by the state in /proc/PID/stat."""
+    try:
+        state = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0]
+    except OSError:
+        return False
+    return state in 'Tt'
 
 
 def _stopped(name: str, pid: int) -> Finding:

@@ -1,4 +1,4 @@
-"""Systems that the doctor knows: the nodes that belong together, and the rates of their topics."""
+"""Systems known to the doctor: their nodes and the rates of their topics."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,15 +7,15 @@ from fnmatch import filter as matching
 
 @dataclass(frozen=True)
 class System:
-    """Nodes that belong together.
+    """Nodes that work together.
 
     Attributes:
-        name: What the system is.
+        name: Kind of the system.
         nodes: Names in one namespace; any two of them make a system.
         others: Patterns of the full names of the nodes that it needs in other namespaces.
         rates_hz: Expected rates [Hz] by topic, or by a pattern of topics; names without a leading
             slash are in the system's namespace.
-        launch: How it is started.
+        launch: Command that starts it.
     """
 
     name: str
@@ -28,8 +28,8 @@ class System:
         """Return the expected rate [Hz] of each topic of the system in a namespace.
 
         Args:
-            namespace: Where the system runs.
-            topics: Topics that there are, from which patterns choose.
+            namespace: Namespace of the system.
+            topics: Existing topics, matched with the patterns.
         """
         topics, expected = list(topics), {}
         for name, rate_hz in self.rates_hz.items():
@@ -79,4 +79,4 @@ STARTED_BY = {
     '/camera/*': 'virtual_rig or realsense2_camera',
     '/finger_camera/finger_camera': 'virtual_cell or orbbec_camera',
 }
-"""Who starts the nodes that have no executable of their own."""
+"""Starters of the nodes that run inside another executable."""

@@ -1,4 +1,4 @@
-"""Examine the running graph: listen to it for a few seconds, and report."""
+"""Examination of the running graph for a few seconds."""
 
 import os
 import time
@@ -8,7 +8,7 @@ from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 
 from soft_arm_node_kit import qos
-from softarm_cli.doctor.report import Diagnostic, Report, Topic, process_stat
+from softarm_cli.doctor.report import Diagnostic, Report, Topic
 from softarm_cli.errors import MessageTypeError
 from softarm_cli.graph.message_types import message_class
 from softarm_cli.graph.running_nodes import NO_ANSWER
@@ -16,7 +16,7 @@ from softarm_cli.launching.logs import last_launch, running_launches
 from softarm_cli.ros.graph import Graph
 from softarm_cli.ros.node_states import lifecycle_states, unresponsive_nodes
 
-_SAMPLE_S = 2.5  # two diagnostics of each node
+_SAMPLE_S = 2.5  # at least two diagnostics of each node
 
 
 def examine() -> Report:
@@ -27,8 +27,14 @@ def examine() -> Report:
 
         def on_diagnostics(array: DiagnosticArray) -> None:
             for status in array.status:
-                level = int.from_bytes(status.level, 'little')
-                diagnostics[status.name] = Diagnostic(level, status.message, status.hardware_id)
+                values = {pair.key: pair.value for pair in status.values}
+                diagnostics[status.name] = Diagnostic(
+                    int.from_bytes(status.level, 'little'),
+                    status.message,
+                    status.hardware_id,
+                    values.get('remedy', ''),
+                    values.get('idle') == 'True',
+                )
 
         graph.node.create_subscription(
             DiagnosticArray,
@@ -40,21 +46,19 @@ def examine() -> Report:
         expected: dict[str, float] = {}
         for system, namespace in Report(nodes, {}, [], [], {}, [], None).systems():
             expected |= system.expected_rates_hz(namespace, types)
-        # What nobody publishes has no rate: that its node is missing is reported.
+        # Topics without a publisher are left out: the missing node is reported instead.
         expected = {n: hz for n, hz in expected.items() if n in types and graph.publishers(n)}
         arrivals_s: dict[str, list[float]] = {name: [] for name in expected}
         for name in expected:
             _listen(graph, name, types[name], arrivals_s[name])
-        simulated_s: list[float] = []  # times of /clock, where it runs
+        simulated_s: list[float] = []
         graph.node.create_subscription(
             Clock,
             '/clock',
             lambda message: simulated_s.append(message.clock.sec + 1e-9 * message.clock.nanosec),
             qos.SENSOR,
         )
-        before_s = {node.pid: _cpu_s(node.pid) for node in nodes if node.pid}
         graph.spin(_SAMPLE_S)
-        busy = {pid: (_cpu_s(pid) - used_s) / _SAMPLE_S for pid, used_s in before_s.items()}
         topics = [
             Topic(
                 name,
@@ -69,7 +73,7 @@ def examine() -> Report:
         unresponsive = sorted(silent.union(unresponsive_nodes(graph)))
     domain = int(os.environ.get('ROS_DOMAIN_ID') or 0)
     launches = running_launches(domain)
-    return Report(nodes, states, unresponsive, topics, diagnostics, launches, last_launch(), busy)
+    return Report(nodes, states, unresponsive, topics, diagnostics, launches, last_launch())
 
 
 def _listen(graph: Graph, name: str, kind: str, arrivals_s: list[float]) -> None:
@@ -83,15 +87,9 @@ def _listen(graph: Graph, name: str, kind: str, arrivals_s: list[float]) -> None
 
 
 def _rate_hz(arrivals_s: list[float], simulated_s: list[float]) -> float | None:
-    """Return the rate of a topic, in simulated time where that goes on."""
+    """Return the rate of a topic, in simulated time where it advances."""
     if len(arrivals_s) < 2:
         return None
     if len(simulated_s) > 1 and simulated_s[-1] > simulated_s[0]:
         return len(arrivals_s) / (simulated_s[-1] - simulated_s[0])
     return (len(arrivals_s) - 1) / (arrivals_s[-1] - arrivals_s[0])
-
-
-def _cpu_s(pid: int) -> float:
-    """Return the processor time that a process has used [s]."""
-    fields = process_stat(pid)
-    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK') if fields else 0.0
