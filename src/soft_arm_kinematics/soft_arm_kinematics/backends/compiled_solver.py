@@ -252,7 +252,7 @@ def solve(
     tolerances,
     spacing,
 ):
-    """Refine starts towards a target, improve every one along the null space, merge and sort.
+    """Refine starts towards a target, improve the best along the null space, merge and sort.
 
     Args:
         chain, scoring: The arm.
@@ -277,25 +277,28 @@ def solve(
     targets, bends = as_vectors(np.empty((3, WIDTH))), np.empty((chain.kinds.size, 2))
     for r in range(3):
         targets[r] = 0.0 * w.x[0] + target[r]
-    found, residuals = np.empty((2 * total, n)), np.empty(2 * total)
-    every, count = np.empty((2 * total, 4)), 0
+    most = total + WIDTH
+    found, residuals, every, count = np.empty((most, n)), np.empty(most), np.empty((most, 4)), 0
+    stop = 0.1 * tolerances[0]
     for first in range(0, total, WIDTH):
         load(starts, first, w.numbers)
         if first == 0:
             for i in range(chain.kinds.size):
                 w.value[0], w.value[1], _, _, _ = bend(chain, i, w.x)
                 bends[i, 0], bends[i, 1] = w.values[0, 0], w.values[1, 0]
-        stop, used, before = 0.1 * tolerances[0], min(WIDTH, total - first), count
+        used = min(WIDTH, total - first)
         levenberg_marquardt(chain, rows, targets, axis, most_steps, stop, w)
         count = _keep(
             chain, rows, scoring, bends, tolerances, used, w, found, residuals, every, count
         )
-        if count > before and n > (3 if rows == 3 else 5):
-            improve(chain, rows, scoring, bends, targets, axis, w)
-            levenberg_marquardt(chain, rows, targets, axis, LAST_STEPS, stop, w)
-            count = _keep(
-                chain, rows, scoring, bends, tolerances, used, w, found, residuals, every, count
-            )
+    if count > 0 and n > (3 if rows == 3 else 5):
+        best = np.argsort(every[:count, 0])[:WIDTH]
+        load(found[best], 0, w.numbers)
+        improve(chain, rows, scoring, bends, targets, axis, w)
+        levenberg_marquardt(chain, rows, targets, axis, LAST_STEPS, stop, w)
+        count = _keep(
+            chain, rows, scoring, bends, tolerances, best.size, w, found, residuals, every, count
+        )
     kept = _apart(chain, found[:count], every[:count, 0], spacing)
     return found[kept], residuals[kept], every[kept]
 
