@@ -13,7 +13,7 @@ from soft_arm_kinematics.plots import draw_workspace
 
 folder = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp())
 arm = sak.load_arm('two_module_arm')
-reachable = sak.reachable_set(arm, sak.load_table(arm, 100_000), cells=24)
+reachable = sak.reachable_set(arm, sak.build_table(arm, 100_000), cells=24)
 print(f'the tip reaches {reachable.volume_text} (two standard errors)')
 
 point_m = [0.05, 0.0, 0.25]

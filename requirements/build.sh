@@ -19,7 +19,7 @@ rm -f install/.stamp
 # colcon under the interpreter of .venv: the nodes' scripts then start with it and find its packages
 "$python" "$(command -v colcon)" build --symlink-install --base-paths $paths --cmake-args -DBUILD_TESTING=OFF "-DPython3_EXECUTABLE=$PWD/$python"
 
-echo 'build: compiling the kinematics and the workspace table of two_module_arm (once)'
+echo 'build: compiling the kinematics (once)'
 . ./env.sh
 echo '[[0, 0, 0.2], [0, 0, 2]]' | softarm kinematics ik --target-m - --axis 0 0 1 --json >/dev/null
 echo 'build: compiling the steps of the simulation (once)'

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from soft_arm_kinematics.errors import KinematicsError as KinematicsError
     from soft_arm_kinematics.ik import InverseKinematics as InverseKinematics
     from soft_arm_kinematics.segments.modal import ModalModel as ModalModel
-    from soft_arm_kinematics.workspace import load_table as load_table
+    from soft_arm_kinematics.workspace import build_table as build_table
     from soft_arm_kinematics.workspace import reachable_set as reachable_set
 
 __all__, __getattr__, __dir__ = lazy_names(
@@ -45,6 +45,6 @@ __all__, __getattr__, __dir__ = lazy_names(
         'soft_arm_kinematics.errors': ('KinematicsError',),
         'soft_arm_kinematics.ik': ('InverseKinematics',),
         'soft_arm_kinematics.segments.modal': ('ModalModel',),
-        'soft_arm_kinematics.workspace': ('load_table', 'reachable_set'),
+        'soft_arm_kinematics.workspace': ('build_table', 'reachable_set'),
     },
 )

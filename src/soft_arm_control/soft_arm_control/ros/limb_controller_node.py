@@ -4,7 +4,7 @@ In: the action `ROBOT/move_tip` of each robot of the assembly whose segments all
 `limb_configuration`, the present commands; /tf of the robots' tips, the measured tips that correct
 what inverse kinematics do not know. Without it a goal stays open loop, and its result says so. Out:
 `limb_configuration` (ArmConfiguration) at 50 Hz during a goal, else nothing. A goal ends when
-another node commands the same segments. At start the workspace tables are loaded, or built once;
+another node commands the same segments. At start the workspace tables are built;
 /diagnostics says so.
 """
 

@@ -14,7 +14,6 @@ PROMISES = {  # key: (limit, whether the figure must be at least the limit)
     'fk_ratio_numpy': (60.0, True),
     'fk_ratio_memory': (0.5, True),
     'table_build_s': (3.0, False),
-    'table_load_s': (0.2, False),
     'ik_median_s': (0.5e-3, False),
     'ik_p99_s': (2e-3, False),
     'ik_residual_max_m': (1e-6, False),

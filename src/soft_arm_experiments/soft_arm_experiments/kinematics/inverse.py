@@ -10,14 +10,14 @@ from soft_arm_experiments.kinematics.exhaustive import exhaustive_scores
 from soft_arm_experiments.kinematics.speed import best_s, random_actuation
 from soft_arm_kinematics.arm import BellowsArm
 from soft_arm_kinematics.ik.inverse import (
-    AT_LEAST,
-    SEARCH_RADIUS_M,
+    STARTS,
     TABLE_POINTS,
     IkSolutions,
     InverseKinematics,
 )
-from soft_arm_kinematics.workspace.table import WorkspaceTable, build_table, load_table
+from soft_arm_kinematics.workspace.table import WorkspaceTable, build_table
 
+SEARCH_RADIUS_M = 0.012  # of a traversal
 PAPER_TABLE_5 = {  # points: seconds by traversal and by KD-tree
     50_000: (41.86e-3, 1.99e-3),
     100_000: (84.82e-3, 2.98e-3),
@@ -41,7 +41,7 @@ def traversal(table: WorkspaceTable, target_m: np.ndarray, radius_m: float) -> n
 
 def ik_figures(arm: BellowsArm, targets: int) -> dict[str, float]:
     """Measure the time of a whole call, its ratio to a traversal, and success over many targets."""
-    solver = InverseKinematics(arm, load_table(arm, TABLE_POINTS))
+    solver = InverseKinematics(arm, build_table(arm, TABLE_POINTS))
     low, high = arm.length_limits_m
     times_s = []
     residual_m = 0.0
@@ -79,7 +79,7 @@ def query_times(table: WorkspaceTable, targets_m: np.ndarray) -> tuple[float, fl
     traversals_s, searches_s = [], []
     for target_m in targets_m:
         traversals_s.append(best_s(partial(traversal, table, target_m, SEARCH_RADIUS_M), 2))
-        searches_s.append(best_s(partial(table.near, target_m, SEARCH_RADIUS_M, AT_LEAST), 3))
+        searches_s.append(best_s(partial(table.near, target_m, STARTS), 3))
     return float(np.median(traversals_s)), float(np.median(searches_s))
 
 
@@ -112,7 +112,7 @@ def table_5(arm: BellowsArm) -> list[dict]:
 
 def exhaustive_figures(arm: BellowsArm, targets: int) -> dict[str, float]:
     """Compare best scores with an exhaustive search, from random poses and from rest."""
-    solver = InverseKinematics(arm, load_table(arm, TABLE_POINTS))
+    solver = InverseKinematics(arm, build_table(arm, TABLE_POINTS))
     present_m = random_actuation(arm, targets, np.random.default_rng(13))
     present_m[::2] = arm.rest_actuation
     targets_m = random_targets(arm, targets, 12)

@@ -13,6 +13,7 @@ from soft_arm_kinematics.backends.machine_code import njit
 from soft_arm_kinematics.backends.vectors import INNER, WIDTH, greatest, sqrt
 
 SHARE_PIECES = 128
+TINY = 1e-300  # keeps quotients finite where the limits of a held coordinate are equal
 
 
 class Scoring(NamedTuple):
@@ -36,7 +37,7 @@ def pressure_share(chain, scoring, j, w):
 
     Both are by the share of the coordinate's range.
     """
-    pieces, scale = scoring.shares[j], SHARE_PIECES / (chain.high[j] - chain.low[j])
+    pieces, scale = scoring.shares[j], SHARE_PIECES / (chain.high[j] - chain.low[j] + TINY)
     for k in range(WIDTH):
         at = (w.numbers[j, k] - chain.low[j]) * scale
         piece = min(max(int(at), 0), SHARE_PIECES - 1)

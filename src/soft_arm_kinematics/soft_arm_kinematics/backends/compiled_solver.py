@@ -19,7 +19,7 @@ from soft_arm_kinematics.backends.compiled_formulas import (
     frame_and_jacobian,
     load,
 )
-from soft_arm_kinematics.backends.compiled_scores import score_model, scores
+from soft_arm_kinematics.backends.compiled_scores import TINY, score_model, scores
 from soft_arm_kinematics.backends.compiled_steps import (
     damped_step,
     factorise,
@@ -46,7 +46,7 @@ FIRST_DAMPING, SMALLEST_DAMPING = 1e-6, 1e-12  # shares of the mean square of th
 LARGEST_DAMPING = 1e6
 FIRST_BARRIER, LAST_BARRIER = 0.05, 1e-6  # of the interior-point method, in units of the score
 FIRST_ROUNDING_RAD, LAST_ROUNDING_RAD = 0.1, 5e-4  # of the scores' kinks
-IMPROVEMENT_STEPS, LAST_STEPS = 11, 2  # of interior points and of the refinement after them
+IMPROVEMENT_STEPS, LAST_STEPS = 10, 2  # of interior points and of the refinement after them
 LEAST_ROOM = 0.02  # share of the range between a start of the interior-point method and a limit
 LEAST_CURVATURE = 0.1  # of the score by shares of the ranges
 TO_LIMIT, LONGEST_STEP = 0.95, 0.35  # shares of the room and of the ranges that a step may take
@@ -140,7 +140,7 @@ def improve(chain, rows, scoring, present, targets, axis, w):
     """
     n, barrier, rounding, zero = chain.low.size, FIRST_BARRIER, FIRST_ROUNDING_RAD, 0.0 * w.x[0]
     for j in range(n):
-        y = (w.x[j] - chain.low[j]) * (1.0 / (chain.high[j] - chain.low[j]))
+        y = (w.x[j] - chain.low[j]) * (1.0 / (chain.high[j] - chain.low[j] + TINY))
         y = least(greatest(y, LEAST_ROOM), 1.0 - LEAST_ROOM)
         w.share[j], w.below[j], w.above[j] = y, barrier / y, barrier / (1.0 - y)
     for step in range(IMPROVEMENT_STEPS + 1):
@@ -204,9 +204,11 @@ def _keep(chain, rows, scoring, present, tolerances, used, w, found, residuals, 
     return count
 
 
-@njit(**INNER)
-def _apart(chain, actuation, totals, spacing):
-    """Return the rows of actuation (m, n), best first, that differ by the spacing from all before.
+@njit(**_CACHED)
+def deduplicate(chain, actuation, totals, spacing):
+    """Return the rows of actuation (m, n), lowest total first, without near duplicates.
+
+    Rows that differ from a better one by less than the spacing in every coordinate are left out.
 
     A tendon's bend and direction are compared as its bending vector, which is the same for equal
     shapes.
@@ -245,7 +247,6 @@ def solve(
     present,
     table,
     near,
-    at_most,
     target,
     axis,
     most_steps,
@@ -259,7 +260,7 @@ def solve(
         rows: Of the task: 3, or 6 with the axis.
         present: (n,) where the arm is now, the first start.
         table: (m, n) actuation of the workspace table.
-        near: (c,) its rows to start from; of more than `at_most`, as many spread over them.
+        near: (c,) its rows to start from.
         target, axis: (3,) [m] and (3,).
         most_steps: Of refinement.
         tolerances: (2,) of position [m] and axis [rad].
@@ -268,12 +269,12 @@ def solve(
     Returns:
         Solutions best first: actuation (k, n), residuals (k,) [m], scores (k, 4), the total first.
     """
-    n, taken, w = chain.low.size, min(near.size, at_most), make_batch(chain)
-    total, starts = taken + 1, np.empty((taken + 1, n))
+    n, total, w = chain.low.size, near.size + 1, make_batch(chain)
+    starts = np.empty((total, n))
     for j in range(n):
         starts[0, j] = present[j]
-        for row in range(taken):
-            starts[1 + row, j] = table[near[row * near.size // taken], j]
+        for row in range(near.size):
+            starts[1 + row, j] = table[near[row], j]
     targets, bends = as_vectors(np.empty((3, WIDTH))), np.empty((chain.kinds.size, 2))
     for r in range(3):
         targets[r] = 0.0 * w.x[0] + target[r]
@@ -299,7 +300,7 @@ def solve(
         count = _keep(
             chain, rows, scoring, bends, tolerances, best.size, w, found, residuals, every, count
         )
-    kept = _apart(chain, found[:count], every[:count, 0], spacing)
+    kept = deduplicate(chain, found[:count], every[:count, 0], spacing)
     return found[kept], residuals[kept], every[kept]
 
 

@@ -1,9 +1,9 @@
-"""Inverse kinematics: solutions of one target, best first by the arm paper's three principles.
+"""Inverse kinematics: all solutions of one target, ranked by the penalties of the arm paper.
 
 A position leaves a three-dimensional family of solutions (six lengths, three conditions). The table
-gives starts spread over that family, refinement brings every start onto it, each is then improved
-along the family, solutions closer than `MERGE_SPACING` become one, and scores put them in order.
-All of it after the search is one compiled call (`compiled_solver.solve`).
+gives starts spread over that family. Levenberg-Marquardt steps bring each start to the target, the
+best are improved along the null space of the task, and solutions closer than `MERGE_SPACING` are
+merged. One compiled call (`compiled_solver.solve`) does all of this.
 """
 
 import math
@@ -21,23 +21,19 @@ from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ik.nearest import nearest
 from soft_arm_kinematics.ik.refine import refine
 from soft_arm_kinematics.ik.scores import explanations, pressure_shares, principle_scores
-from soft_arm_kinematics.workspace.table import WorkspaceTable, load_table
+from soft_arm_kinematics.workspace.table import WorkspaceTable, build_table
 
 TABLE_POINTS = 250_000
-SEARCH_RADIUS_M = 0.012
-AT_LEAST, AT_MOST = 20, 31  # starts from the table; where the arm is now is one more
-# Steps of refinement of the first starts, and of all starts where none of the first arrives.
-FEW_STEPS = 4
-MANY_STEPS = 60
-MANY_STARTS = 400
-RESIDUAL_M = 1e-6  # a solution's tip is nearer to the target than this
+STARTS, STEPS = 31, 3  # with the current configuration two batches of the compiled solver
+# Where none of these starts arrives.
+MANY_STARTS, MANY_STEPS = 400, 60
+RESIDUAL_M = 1e-6  # largest distance of a solution's tip from the target
 AXIS_TOLERANCE_RAD = 1e-5
 _POSITION, _POSITION_AND_AXIS = 3, 6  # rows of the task
 _TOLERANCES = np.array([0.5 * RESIDUAL_M, AXIS_TOLERANCE_RAD])
-MERGE_SPACING = (
-    0.008  # share of a coordinate's range: nearer solutions are one (1 mm of 70..195 mm)
-)
-LARGEST_TARGET_M = 100.0  # no arm is so long: more is another unit or a mistake
+# Share of the coordinates' ranges below which solutions are merged: 1 mm of 70..195 mm.
+MERGE_SPACING = 0.008
+LARGEST_TARGET_M = 100.0  # a greater one is probably in mm
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,8 +149,8 @@ class InverseKinematics:
     def __init__(self, arm: Arm, table: WorkspaceTable | None = None):
         """Load (or build) the table of the arm."""
         self.arm = arm
-        self.table = table or load_table(arm, TABLE_POINTS)
-        self._scoring, self._rest = _scoring(arm), arm.rest_actuation
+        self.table = table or build_table(arm, TABLE_POINTS)
+        self._scoring, self._rest = _scoring(arm, arm.actuation_limits), arm.rest_actuation
 
     def prepare(self) -> None:
         """Compile, or load, everything that `solve` calls, so that no later call waits for it."""
@@ -193,124 +189,79 @@ class InverseKinematics:
             raise KinematicsError(
                 f'max_solutions {max_solutions}: give at least 1, or None for all'
             )
+        arm, scoring, held = self.arm, self._scoring, ''
+        limits, chain = arm.actuation_limits, arm.chain
         if held_segments:
-            return self._solve_held(target_m, axis, present, max_solutions, held_segments)
+            held = f' with segments {", ".join(held_segments)} held'
+            columns, limits = self._columns_of(held_segments), limits.copy()
+            limits[:, columns] = present[columns]
+            chain, scoring = chain._replace(low=limits[0], high=limits[1]), _scoring(arm, limits)
         rows = _POSITION if axis is None else _POSITION_AND_AXIS
         direction = np.zeros(3) if axis is None else axis
-        for at_least, at_most, most_steps in (
-            (AT_LEAST, AT_MOST, FEW_STEPS),
-            (MANY_STARTS, MANY_STARTS, MANY_STEPS),
-        ):
-            near = self.table.near(target_m, SEARCH_RADIUS_M, at_least)
-            actuation, residuals_m, scores = compiled_solver.solve(
-                self.arm.chain,
+        table = self.table.actuation
+        attempts = ((STARTS, STEPS), (MANY_STARTS, MANY_STEPS))
+        for count, steps in attempts[1:] if held else attempts:
+            near = (
+                np.arange(0, len(table), max(1, len(table) // count))
+                if held
+                else self.table.near(target_m, count)
+            )
+            found = compiled_solver.solve(
+                chain,
                 rows,
-                self._scoring,
+                scoring,
                 present,
-                self.table.actuation,
+                table,
                 near,
-                at_most,
                 target_m,
                 direction,
-                most_steps,
+                steps,
                 _TOLERANCES,
                 MERGE_SPACING,
             )
-            if len(actuation):
-                cut = slice(max_solutions)
-                solutions = IkSolutions(
-                    self.arm, actuation[cut], residuals_m[cut], scores[cut], present
-                )
-                return IkResult(target_m, True, solutions, target_m, 0.0, '')
-        starts = np.concatenate([self.table.actuation[near[:MANY_STARTS]], present[None]]).astype(
-            float
-        )
-        found, residuals_m, _ = refine(self.arm, starts, target_m)
+            if len(found[0]):
+                return self._reached(target_m, *found, present, max_solutions)
+        starts = np.concatenate([table[near], present[None]]).astype(float)
+        found, residuals_m, _ = refine(arm, starts, target_m, limits=limits)
         if not (residuals_m <= RESIDUAL_M).any():
-            best, nearest_m, distance_m = nearest(
-                self.arm, target_m, found, residuals_m, self.arm.actuation_limits
-            )
+            best, nearest_m, distance_m = nearest(arm, target_m, found, residuals_m, limits)
             if distance_m > RESIDUAL_M:
+                what = f'out of reach{held}' if held else 'outside the workspace'
                 message = (
-                    f'target {_mm(target_m)} mm is {distance_m * 1e3:.3f} mm outside the '
-                    f'workspace: {self._there(nearest_m)}'
+                    f'target {_mm(target_m)} mm is {distance_m * 1e3:.3f} mm {what}: '
+                    f'{self._remedy(nearest_m)}{", or hold fewer segments" if held else ""}'
                 )
                 return IkResult(target_m, False, (), nearest_m, distance_m, message)
             found, residuals_m = best[None], np.array([distance_m])
-        if axis is None:  # reached only from more starts, or on the edge of the workspace
-            return self._ranked(target_m, found, residuals_m, present, max_solutions)
-        return IkResult(
-            target_m,
-            True,
-            (),
-            target_m,
-            0.0,
-            f'target {_mm(target_m)} mm can be reached, but not with the tip axis along '
-            f'{np.round(axis, 3).tolist()} inside the limits: choose another axis, or none',
-        )
-
-    def _solve_held(
-        self,
-        target_m: np.ndarray,
-        axis: np.ndarray | None,
-        present: np.ndarray,
-        max_solutions: int | None,
-        held_segments: Sequence[str],
-    ) -> IkResult:
-        """Solve with held segments: refine starts of the table in which these keep their place."""
-        columns, limits = self._held_columns(held_segments), self.arm.actuation_limits.copy()
-        limits[:, columns] = present[columns]
-        starts = self.table.actuation[:: max(1, len(self.table.actuation) // MANY_STARTS)]
-        starts = np.concatenate([present[None], starts]).astype(float)
-        found, residuals_m, angles_rad = refine(self.arm, starts, target_m, axis, limits=limits)
-        near = residuals_m <= RESIDUAL_M
-        met = near & (angles_rad <= AXIS_TOLERANCE_RAD)
-        held = f'segments {", ".join(held_segments)} held'
-        if not near.any():
-            best, nearest_m, distance_m = nearest(self.arm, target_m, found, residuals_m, limits)
-            if distance_m > RESIDUAL_M:
-                message = (
-                    f'target {_mm(target_m)} mm is {distance_m * 1e3:.3f} mm out of reach with '
-                    f'{held}: {self._there(nearest_m)}, or hold fewer segments'
-                )
-                return IkResult(target_m, False, (), nearest_m, distance_m, message)
-            if axis is None:
-                distances_m = np.array([distance_m])
-                return self._ranked(target_m, best[None], distances_m, present, max_solutions)
-        if not met.any():
-            assert axis is not None, 'without one the near ones are met'
-            message = (
-                f'target {_mm(target_m)} mm can be reached with {held}, but not with the tip axis '
-                f'along {np.round(axis, 3).tolist()}: choose another axis, or none'
+        if axis is None:  # on the boundary of the workspace
+            reached = residuals_m <= RESIDUAL_M
+            found, residuals_m = found[reached], residuals_m[reached]
+            scores = principle_scores(arm, found, present)
+            scores = np.column_stack([scores @ scoring.weights, scores])
+            order = compiled_solver.deduplicate(chain, found, scores[:, 0], MERGE_SPACING)
+            return self._reached(
+                target_m, found[order], residuals_m[order], scores[order], present, max_solutions
             )
-            return IkResult(target_m, True, (), target_m, 0.0, message)
-        return self._ranked(target_m, found[met], residuals_m[met], present, max_solutions)
+        message = (
+            f'target {_mm(target_m)} mm can be reached{held}, but not with the tip axis along '
+            f'{np.round(axis, 3).tolist()} inside the limits: choose another axis, or none'
+        )
+        return IkResult(target_m, True, (), target_m, 0.0, message)
 
-    def _ranked(
+    def _reached(
         self,
         target_m: np.ndarray,
-        found: np.ndarray,
+        actuation: np.ndarray,
         residuals_m: np.ndarray,
+        scores: np.ndarray,
         present: np.ndarray,
         max_solutions: int | None,
     ) -> IkResult:
-        """Score and deduplicate the configurations (k, n) that reach the target."""
-        reached = residuals_m <= RESIDUAL_M
-        found, residuals_m = found[reached], residuals_m[reached]
-        scores = principle_scores(self.arm, found, present)
-        totals = scores @ self._scoring.weights
-        low, high = self.arm.actuation_limits
-        kept: list[int] = []
-        for i in np.argsort(totals):
-            apart = np.abs(found[kept] - found[i]) / (high - low) >= MERGE_SPACING
-            if apart.any(axis=1).all():
-                kept.append(int(i))
-        kept = kept[:max_solutions]
-        every = np.column_stack([totals, scores])[kept]
-        solutions = IkSolutions(self.arm, found[kept], residuals_m[kept], every, present)
-        return IkResult(target_m, True, solutions, target_m, 0.0, '')
+        cut = slice(max_solutions)
+        found = IkSolutions(self.arm, actuation[cut], residuals_m[cut], scores[cut], present)
+        return IkResult(target_m, True, found, target_m, 0.0, '')
 
-    def _there(self, nearest_m: np.ndarray) -> str:
+    def _remedy(self, nearest_m: np.ndarray) -> str:
         """Return the remedy; rounded to um, the point would lie outside the workspace again."""
         point = '({:.4f}, {:.4f}, {:.4f})'.format(*(nearest_m * 1e3))
         return (
@@ -318,7 +269,7 @@ class InverseKinematics:
             f'{self.arm.robot.base.frame}'
         )
 
-    def _held_columns(self, held_segments: Sequence[str]) -> np.ndarray:
+    def _columns_of(self, held_segments: Sequence[str]) -> np.ndarray:
         """Return the places of the held segments' coordinates in an actuation vector."""
         names = self.arm.robot.segment_names
         for name in held_segments:
@@ -360,9 +311,9 @@ class InverseKinematics:
         return target, direction, np.clip(start, *self.arm.actuation_limits)
 
 
-def _scoring(arm: Arm) -> Scoring:
-    """What the compiled scores need of an arm; where it is now comes with each request."""
-    low, high = arm.actuation_limits
+def _scoring(arm: Arm, limits: np.ndarray) -> Scoring:
+    """Return the weights and pressure shares for the compiled scores, inside limits (2, n)."""
+    low, high = limits
     steps = np.linspace(0.0, 1.0, SHARE_PIECES + 1)[:, None]
     shares = pressure_shares(arm, low + steps * (high - low)).T
     pressed = ~np.isnan(shares[:, 0])

@@ -1,6 +1,6 @@
 """What the tip can reach: a table of sampled poses, and the set of reachable positions."""
 
 from soft_arm_kinematics.workspace.reachable import ReachableSet, reachable_set
-from soft_arm_kinematics.workspace.table import WorkspaceTable, load_table
+from soft_arm_kinematics.workspace.table import WorkspaceTable, build_table
 
-__all__ = ['ReachableSet', 'WorkspaceTable', 'load_table', 'reachable_set']
+__all__ = ['ReachableSet', 'WorkspaceTable', 'build_table', 'reachable_set']

@@ -20,7 +20,7 @@ from soft_arm_description.segments import Segment
 from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ik.refine import refine
-from soft_arm_kinematics.workspace.table import WorkspaceTable, load_table
+from soft_arm_kinematics.workspace.table import WorkspaceTable, build_table
 
 CELLS = 48  # along the longest side
 _STARTS = 3  # nearest table poses to start from; up to 200 of them, or random ones, reach no more
@@ -91,7 +91,7 @@ def reachable_set(
 
     Args:
         arm: The arm.
-        table: Its table, at least 100,000 poses; `load_table(arm)` when left out.
+        table: Its table, at least 100,000 poses; `build_table(arm)` when left out.
         cells: Cells along the longest side.
         seed: Of the points drawn for the volume.
 
@@ -99,7 +99,7 @@ def reachable_set(
         KinematicsError: If the tip moves on a line or surface only, which has no volume.
     """
     check_moves_in_space(arm)
-    table = table or load_table(arm)
+    table = table or build_table(arm)
     low, high = table.tips_m.min(axis=0).astype(float), table.tips_m.max(axis=0).astype(float)
     cell_m = float((high - low).max() / cells)
     shape = tuple(np.ceil((high - low) / cell_m).astype(int) + 7)
@@ -146,7 +146,6 @@ class _Reach:
 
     def __init__(self, arm: Arm, table: WorkspaceTable):
         self._arm, self._table = arm, table
-        self._tree = cKDTree(table.tips_m, balanced_tree=False, compact_nodes=False)
 
     def from_starts(
         self, starts: np.ndarray, points_m: np.ndarray
@@ -157,7 +156,7 @@ class _Reach:
 
     def from_table(self, points_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Test which points (m, 3) are reached from near table poses; return actuation too."""
-        rows = self._tree.query(points_m, k=_STARTS)[1]
+        rows = self._table.near(points_m, _STARTS)
         reached = np.zeros(len(points_m), dtype=bool)
         found = np.empty((len(points_m), self._table.actuation.shape[1]))
         for start in rows.T:

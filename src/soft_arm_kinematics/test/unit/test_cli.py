@@ -12,7 +12,7 @@ from soft_arm_kinematics.arm import BellowsArm, load_arm, make_arm
 from soft_arm_kinematics.cli import ik, kinematics
 from soft_arm_kinematics.cli.kinematics import main
 from soft_arm_kinematics.workspace import reachable
-from soft_arm_kinematics.workspace.table import load_table
+from soft_arm_kinematics.workspace.table import build_table
 
 FK = ['fk', '--pressures-pa']
 
@@ -75,8 +75,8 @@ def test_every_command_answers_or_names_the_kind(capsys, monkeypatch, tmp_path, 
         'workspace': ['workspace'],
     }[command]
     if command == 'workspace':
-        small = functools.partial(load_table, points=50_000)
-        monkeypatch.setattr(reachable, 'load_table', small)
+        small = functools.partial(build_table, points=50_000)
+        monkeypatch.setattr(reachable, 'build_table', small)
         if arm.n_actuators > 3:
             return  # the same code as for three coordinates, and slow
     code = (ik.main if command == 'explain' else main)([*argv, '--robot', robot])
