@@ -7,6 +7,7 @@ network are those of the shipped virtual rig. The curves are those of the robot 
 errors of the ring's pose are measured, for rigs without pictures.
 """
 
+import os
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -39,7 +40,6 @@ from soft_arm_kinematics.calibration.pressure_length import (
     curve_of_robot_file,
     measurement_of,
 )
-from soft_arm_kinematics.workspace.table import cache_folder
 from soft_arm_physics.pneumatic_arm import pneumatic_arm
 from soft_arm_physics.simulation import Simulation
 from soft_arm_sim.cameras.camera import VirtualCamera
@@ -76,7 +76,9 @@ def rig_for(
             calibrated.
     """
     robot = load_robot(robot_name)
-    folder = cache_folder() / 'rigs' / f'{template.name}_{robot.name}_{robot.fingerprint}_{VERSION}'
+    cache = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache')
+    name = f'{template.name}_{robot.name}_{robot.fingerprint}_{VERSION}'
+    folder = cache / 'soft_arm' / 'rigs' / name
     if not (folder / 'rig.yaml').exists():
         _make(folder, template, robot_name, on_part, network)
     return load_rig(str(folder))
