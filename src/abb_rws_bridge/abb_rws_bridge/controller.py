@@ -1,4 +1,4 @@
-"""Client of an ABB controller, RWS 1.0 or 2.0: reads with age, checked writes, mastership."""
+"""Client of an ABB controller (RWS 1.0 or 2.0): timestamped reads, checked writes, mastership."""
 
 import asyncio
 import logging
@@ -26,7 +26,6 @@ from abb_rws_bridge.session import Endpoint, Session
 from abb_rws_bridge.values import (
     Aged,
     Execution,
-    Joints,
     LogEntry,
     Signal,
     System,
@@ -42,16 +41,16 @@ _LOG_KINDS = {'1': 'info', '2': 'warning', '3': 'error'}
 _MAXIMUM_PAGES = 50
 LONGEST_TITLE = 500
 LONGEST_NAME, LONGEST_LITERAL, LARGEST_SIGNAL = 120, 20_000, 1e9
-# RobotWare 8 has one write access instead of masterships, and answers 410 to these
 _WRITE_ACCESS = '/rw/controlstation/writeaccess'
+"""Path that replaces the masterships on RobotWare 8, which answers them with status 410."""
 
 _log = logging.getLogger(__name__)
 
 
 class Controller:
-    """A controller over one session; use it as an async context.
+    """Controller over one session; use it as an async context.
 
-    Every method raises a subclass of RwsError. A read may be sent twice, a write never is.
+    Every method raises a subclass of RwsError. A read may be sent twice, a write never.
     """
 
     def __init__(
@@ -70,9 +69,8 @@ class Controller:
             form_type=dialect.form_type,
         )
         self._unit = mechanical_unit
-        self._held: set[str] = set()
-        self._owed: set[str] = set()
-        self._one_write_access = False
+        self._holds_mastership = self._owes_release = False
+        self._edit_path = f'/rw/mastership/{dialect.edit_domain}'
 
     async def __aenter__(self) -> 'Controller':
         await self.session.__aenter__()
@@ -115,7 +113,7 @@ class Controller:
         return Aged(mapping.ratio(response.document.first().text('speedratio')), response.asked_s)
 
     async def execution(self) -> Aged[Execution]:
-        """Return whether a RAPID program runs, and its cycle mode."""
+        """Return execution state and cycle mode of the RAPID program."""
         response = await self._get('/rw/rapid/execution')
         item = response.document.first()
         return Aged(
@@ -124,7 +122,7 @@ class Controller:
         )
 
     async def tasks(self) -> Aged[tuple[Task, ...]]:
-        """Return the RAPID tasks; there are none while the controller is still starting."""
+        """Return the RAPID tasks; none while the controller is booting."""
         response = await self._get('/rw/rapid/tasks')
         tasks = tuple(
             Task(
@@ -138,22 +136,15 @@ class Controller:
         )
         return Aged(tasks, response.asked_s)
 
-    async def joints(self) -> Aged[Joints]:
-        """Return the joint angles [rad]."""
+    async def joints(self) -> Aged[np.ndarray]:
+        """Return the joint angles [rad], shape (6,)."""
         response = await self._get(f'/rw/motionsystem/mechunits/{self._unit}/jointtarget')
-        return Aged(Joints(mapping.joints_rad(response.document.first().fields)), response.asked_s)
-
-    async def tool_pose(self) -> Aged[np.ndarray]:
-        """Return T_base_tool of the tool that is active on the controller, shape (4, 4) [m]."""
-        response = await self._get(
-            f'/rw/motionsystem/mechunits/{self._unit}/robtarget', coordinate='Base'
-        )
-        return Aged(mapping.pose(response.document.first().fields), response.asked_s)
+        return Aged(mapping.joints_rad(response.document.first().fields), response.asked_s)
 
     async def signals(self) -> Aged[dict[str, Signal]]:
         """Return every I/O signal by name.
 
-        An RWS 2.0 controller sends pages of a hundred; the age is that of the first page.
+        RWS 2.0 sends pages of 100; the age refers to the first page.
         """
         request, asked_s = self.dialect.get('/rw/iosystem/signals'), math.inf
         found: dict[str, Signal] = {}
@@ -169,15 +160,17 @@ class Controller:
 
     async def signal(self, path: str) -> Aged[Signal]:
         """Return one I/O signal, by name or `network/device/name`."""
-        response = await self._get(f'/rw/iosystem/signals/{_checked(_SIGNAL, path, "signal")}')
+        _check_name(_SIGNAL, path, 'signal')
+        response = await self._get(f'/rw/iosystem/signals/{path}')
         signal = _signal(response.document.first())
         if signal is None:
-            raise BadResponse(f'signal {path!r} came without value')
+            raise BadResponse(f'signal {path!r} has no value in the response')
         return Aged(signal, response.asked_s)
 
     async def symbol(self, symbol: str) -> Aged[str]:
         """Return the RAPID literal of a variable `task/[module/]name`."""
-        response = await self._get(self._symbol_path(symbol))
+        _check_name(_SYMBOL, symbol, 'RAPID symbol')
+        response = await self._get(self.dialect.symbol_path(symbol))
         return Aged(response.document.first().text('value'), response.asked_s)
 
     async def event_log(self) -> Aged[tuple[LogEntry, ...]]:
@@ -189,23 +182,13 @@ class Controller:
     # writes
 
     async def set_motors(self, on: bool) -> None:
-        """Switch the motors on or off; a request to switch them off overtakes those that wait."""
-        form = {'ctrl-state': 'motoron' if on else 'motoroff'}
-        action = 'setctrlstate' if self.dialect.actions_in_query else None
-        await self.session.request(
-            self.dialect.post(self.dialect.control_state_path, action, form, urgent=not on)
-        )
+        """Switch the motors on or off; switching off overtakes queued requests."""
+        state = 'motoron' if on else 'motoroff'
+        await self.session.request(self.dialect.set_control_state(state, urgent=not on))
 
     async def set_speed_ratio(self, speed_ratio: float) -> None:
         """Set the speed override, 0..1."""
-        await self._edit(
-            self.dialect.post(
-                '/rw/panel/speedratio',
-                'setspeedratio',
-                {'speed-ratio': mapping.percent(speed_ratio)},
-                in_query=True,
-            )
-        )
+        await self._edit(self.dialect.set_speed_ratio(mapping.percent(speed_ratio)))
 
     async def start(self, cycle: str = 'once') -> None:
         """Start the program at its pointer; `cycle` is once, forever or asis."""
@@ -222,32 +205,30 @@ class Controller:
         await self.session.request(self.dialect.post('/rw/rapid/execution', 'start', form))
 
     async def stop(self) -> None:
-        """Stop the program; this request overtakes those that wait."""
+        """Stop the program; overtakes queued requests."""
         form = {'stopmode': 'stop', 'usetsp': 'normal'}
         await self.session.request(
             self.dialect.post('/rw/rapid/execution', 'stop', form, urgent=True)
         )
 
     async def reset_pointer(self) -> None:
-        """Set the program pointer to main; no program may run."""
+        """Set the program pointer to main; refused while a program runs."""
         await self._edit(self.dialect.post('/rw/rapid/execution', 'resetpp'))
 
     async def set_symbol(self, symbol: str, literal: str) -> None:
-        """Write a RAPID variable, after a check of the literal."""
+        """Write a RAPID variable after a syntax check of the literal."""
         if len(literal) > LONGEST_LITERAL:
             raise ConfigurationError(
                 f'a value of {len(literal)} characters is over the limit of {LONGEST_LITERAL}: '
                 'nothing was sent'
             )
-        mapping.parse_literal(literal)
-        self._symbol_path(symbol)
-        await self._edit(
-            self.dialect.set_symbol(symbol.replace('{', '%7B').replace('}', '%7D'), literal)
-        )
+        mapping.check_literal(literal)
+        _check_name(_SYMBOL, symbol, 'RAPID symbol')
+        await self._edit(self.dialect.set_symbol(symbol, literal))
 
     async def set_signal(self, path: str, value: float) -> None:
         """Write an I/O signal by name or `network/device/name`."""
-        _checked(_SIGNAL, path, 'signal')
+        _check_name(_SIGNAL, path, 'signal')
         if not abs(value) <= LARGEST_SIGNAL:  # false for NaN too
             raise ConfigurationError(
                 f'signal {path} = {value} must be from -{LARGEST_SIGNAL:g} to {LARGEST_SIGNAL:g}: '
@@ -256,95 +237,83 @@ class Controller:
         await self.session.request(self.dialect.set_signal(path, f'{value:.9g}'))
 
     async def _edit(self, request: Request) -> None:
-        """Send a write that needs the mastership of the program.
+        """Send a write that requires the mastership of the program.
 
-        OmniCore has to be asked for the mastership; IRC5 takes a free one by itself.
+        OmniCore requires an explicit request; IRC5 takes a free mastership implicitly.
         """
-        if self.dialect.takes_free_mastership or self.dialect.edit_domain in self._held:
+        if self.dialect.takes_free_mastership or self._holds_mastership:
             await self.session.request(request)
             return
         async with self.mastership():
             await self.session.request(request)
 
     @asynccontextmanager
-    async def mastership(self, domain: str | None = None) -> AsyncIterator[None]:
-        """Hold a mastership for the block, and release it however the block ends.
+    async def mastership(self) -> AsyncIterator[None]:
+        """Hold the mastership of the program for the block; release it however the block ends.
 
         Raises:
             MastershipHeld: If another client holds it.
         """
-        name = domain or self.dialect.edit_domain
-        response = await self._take(name)
-        path = self._mastership_path(name)
-        self._held.add(name)
-        self._owed.discard(path)
+        response = await self._request_mastership()
+        self._holds_mastership, self._owes_release = True, False
         try:
             yield
         finally:
-            self._held.discard(name)
-            if (
-                self.session.generation == response.generation
-            ):  # a lost session lost its mastership too
-                await asyncio.shield(self._release(path))
+            self._holds_mastership = False
+            # a lost session has lost its mastership
+            if self.session.generation == response.generation:
+                await asyncio.shield(self._release())
 
-    def _mastership_path(self, name: str) -> str:
-        return _WRITE_ACCESS if self._one_write_access else f'/rw/mastership/{name}'
-
-    async def _take(self, name: str) -> Response:
-        path = self._mastership_path(name)
+    async def _request_mastership(self) -> Response:
         try:
-            return await self.session.request(self.dialect.post(path, 'request'))
+            return await self.session.request(self.dialect.post(self._edit_path, 'request'))
         except NotFound as error:
-            if error.status != 410 or self._one_write_access:
+            if error.status != 410 or self._edit_path == _WRITE_ACCESS:
                 raise
         except (OutcomeUnknown, asyncio.CancelledError):
-            await asyncio.shield(self._release(path))  # the controller may have granted it unheard
+            await asyncio.shield(self._release())  # it may have been granted
             raise
-        self._one_write_access = True
-        return await self._take(name)
+        self._edit_path = _WRITE_ACCESS
+        return await self._request_mastership()
 
     async def settle(self) -> None:
-        """End replaced sessions, and release masterships that were not when their block ended.
+        """End replaced sessions and release a mastership whose release failed.
 
         The monitor calls this while the link is up.
         """
         await self.session.end_replaced()
-        for path in sorted(self._owed):
-            await self._release_once(path)
+        if self._owes_release:
+            await self._release_once()
 
-    async def _release(self, path: str) -> None:
-        """Release a mastership, with up to three attempts.
+    async def _release(self) -> None:
+        """Release the mastership in up to three attempts.
 
-        A second release does no harm, but a mastership that is kept locks other clients out.
+        A repeated release is harmless; a mastership that stays held locks out other clients.
         """
-        self._owed.add(path)
+        self._owes_release = True
         for attempt in range(3):
             try:
-                await self._release_once(path)
+                await self._release_once()
                 return
             except RwsError as error:
-                _log.warning('%s not given back (attempt %d): %s', path, attempt + 1, error)
+                _log.warning(
+                    '%s not released (attempt %d): %s', self._edit_path, attempt + 1, error
+                )
 
-    async def _release_once(self, path: str) -> None:
+    async def _release_once(self) -> None:
         try:
-            await self.session.request(self.dialect.post(path, 'release'))
+            await self.session.request(self.dialect.post(self._edit_path, 'release'))
         except MastershipMissing:
-            _log.info('%s was not ours any more', path)
-        self._owed.discard(path)
-
-    def _symbol_path(self, symbol: str) -> str:
-        return self.dialect.symbol_path(
-            _checked(_SYMBOL, symbol, 'RAPID symbol').replace('{', '%7B').replace('}', '%7D')
-        )
+            _log.info('%s was not held', self._edit_path)
+        self._owes_release = False
 
 
-def _checked(pattern: re.Pattern, text: str, what: str) -> str:
+def _check_name(pattern: re.Pattern, text: str, kind: str) -> None:
     if len(text) > LONGEST_NAME or not pattern.fullmatch(text):
         raise ConfigurationError(
-            f'{text[:40]!r} is no name of a {what} (at most {LONGEST_NAME} letters, digits and '
-            '/): nothing was sent'
+            f'{text[:40]!r} is not a {kind} name (at most {LONGEST_NAME} letters, digits and /): '
+            'nothing was sent'
         )
-    return text
 
 
 def _signal(item: Item) -> Signal | None:

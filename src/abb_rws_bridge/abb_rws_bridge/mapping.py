@@ -1,20 +1,25 @@
-"""Convert units and orders of the controller (deg, mm, quaternion w x y z) to those of ROS."""
+"""Conversion between controller units (deg, mm, percent, RAPID literals) and SI units."""
 
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from abb_rws_bridge.errors import BadResponse, ConfigurationError
 
 _NUMBER = re.compile(r'\s*[-+]?(\d+\.?\d*|\.\d+)(E[-+]?\d+)?\s*', re.ASCII | re.IGNORECASE)
-UNUSED = 9e9  # RAPID's "not connected"; the controller echoes it as 9E+09
+_TOKEN = re.compile(
+    r'\s*(?:(?P<open>\[)|(?P<close>\])|(?P<comma>,)|(?P<string>"(?:[^"]|"")*")|(?P<bool>TRUE|FALSE)'
+    r'|(?P<number>[-+]?(?:\d+\.?\d*|\.\d+)(?:E[-+]?\d+)?))',
+    re.ASCII | re.IGNORECASE,
+)
+UNUSED = 9e9
+"""Value of a jointtarget axis that is not connected (9E+09 in RAPID)."""
 
 
 def number(text: str) -> float:
-    """Return a finite number that the controller wrote.
+    """Return a finite number from a response.
 
     Raises:
         BadResponse: If the text is not a finite number.
@@ -25,54 +30,26 @@ def number(text: str) -> float:
     return value
 
 
-def _field(fields: Mapping[str, str], *names: str) -> float:
-    for name in names:
-        if name in fields:
-            return number(fields[name])
-    raise BadResponse(f'response has none of the fields {names}; it has {sorted(fields)}')
-
-
 def joints_rad(fields: Mapping[str, str]) -> np.ndarray:
-    """Return the joint angles [rad], shape (6,), from a jointtarget (`rax_1` or `j1`, degrees)."""
-    degrees = np.array([_field(fields, f'rax_{i}', f'j{i}') for i in range(1, 7)])
+    """Return the joint angles [rad], shape (6,), read-only, of a jointtarget (`rax_1`.., deg)."""
+    names = [f'rax_{i}' for i in range(1, 7)]
+    if not set(names) <= set(fields):
+        raise BadResponse(f'jointtarget without the fields {names}; it has {sorted(fields)}')
+    degrees = np.array([number(fields[name]) for name in names])
     if np.any(np.abs(degrees) >= UNUSED):
-        raise BadResponse(
-            'jointtarget names an axis that is not connected: this is no six-axis robot'
-        )
-    return np.deg2rad(degrees)
-
-
-def pose(fields: Mapping[str, str]) -> np.ndarray:
-    """Return the pose, shape (4, 4) [m], of a robtarget or cartesian (mm, q1..q4)."""
-    result = np.eye(4)
-    result[:3, :3] = rotation([_field(fields, f'q{i}') for i in (1, 2, 3, 4)])
-    result[:3, 3] = [_field(fields, axis) / 1000.0 for axis in 'xyz']
-    return result
-
-
-def rotation(q_wxyz: Sequence[float]) -> np.ndarray:
-    """Return the rotation matrix, shape (3, 3), of a quaternion w x y z.
-
-    Raises:
-        BadResponse: If the quaternion's length is further than 1e-3 from one.
-    """
-    norm = float(np.linalg.norm(q_wxyz))
-    if abs(norm - 1.0) > 1e-3:
-        raise BadResponse(f'quaternion {list(q_wxyz)} has length {norm:.4f}, not 1')
-    w, x, y, z = np.asarray(q_wxyz, dtype=float) / norm
-    return np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+        raise BadResponse('jointtarget with an unconnected axis: not a six-axis robot')
+    joints = np.deg2rad(degrees)
+    joints.setflags(write=False)
+    return joints
 
 
 def q_xyzw(rotation_matrix: np.ndarray) -> np.ndarray:
-    """Return the quaternion x y z w with w >= 0, shape (4,)."""
+    """Return the quaternion x y z w with w >= 0, shape (4,).
+
+    Eigenvector of the largest eigenvalue of the symmetric matrix K of I. Y. Bar-Itzhack, "New
+    method for extracting the quaternion from a rotation matrix", J. Guidance, 2000, eq. (2).
+    """
     m = np.asarray(rotation_matrix, dtype=float)
-    # the eigenvector of Shepperd's symmetric matrix has no branch that loses digits
     k = np.array(
         [
             [m[0, 0] - m[1, 1] - m[2, 2], 0, 0, 0],
@@ -86,13 +63,8 @@ def q_xyzw(rotation_matrix: np.ndarray) -> np.ndarray:
     return -q if q[3] < 0 else q
 
 
-def q_wxyz(rotation_matrix: np.ndarray) -> np.ndarray:
-    """Return the quaternion w x y z with w >= 0, shape (4,)."""
-    return np.roll(q_xyzw(rotation_matrix), 1)
-
-
 def ratio(percent_text: str) -> float:
-    """Return the speed ratio, 0..1, of a controller's percentage.
+    """Return the speed ratio, 0..1, from a percentage.
 
     Raises:
         BadResponse: If the percentage is not within 0..100.
@@ -104,7 +76,7 @@ def ratio(percent_text: str) -> float:
 
 
 def percent(speed_ratio: float) -> str:
-    """Return the controller's percentage of a speed ratio.
+    """Return the percentage of a speed ratio.
 
     Raises:
         ConfigurationError: If the ratio is not within 0..1.
@@ -114,72 +86,37 @@ def percent(speed_ratio: float) -> str:
     return str(round(speed_ratio * 100))
 
 
-def jointtarget_literal(
-    joints: Sequence[float] | np.ndarray, *, connected_zero: bool = True
-) -> str:
-    """Return the RAPID literal of a jointtarget from joint angles [rad].
+def jointtarget_literal(joints: Sequence[float] | np.ndarray) -> str:
+    """Return the RAPID literal of a jointtarget from joint angles [rad], shape (6,).
 
-    Args:
-        joints: Joint angles [rad], shape (6,).
-        connected_zero: External axes as zero, as the gripper paper's program has them; False writes
-            "not connected".
+    External axes are 0, as in the program of the gripper paper.
     """
     degrees = ','.join(f'{math.degrees(q):.6f}'.rstrip('0').rstrip('.') for q in joints)
-    external = '0,0,0,0,0,0' if connected_zero else '9E9,9E9,9E9,9E9,9E9,9E9'
-    return f'[[{degrees}],[{external}]]'
+    return f'[[{degrees}],[0,0,0,0,0,0]]'
 
 
-_LITERAL = re.compile(
-    r'\s*(?:(\[)|(\])|(,)|("(?:[^"]|"")*")|(TRUE|FALSE)|([-+]?(?:\d+\.?\d*|\.\d+)(?:E[-+]?\d+)?))',
-    re.IGNORECASE,
-)
-
-
-def parse_literal(text: str) -> Any:
-    """Parse a RAPID literal into numbers, booleans, texts and nested lists.
+def check_literal(text: str) -> None:
+    """Check the syntax of a RAPID literal: numbers, booleans, strings and nested arrays.
 
     Raises:
         ConfigurationError: If the text is not a RAPID literal.
     """
-    stack: list[list[Any]] = [[]]
-    done, position, expect_value = False, 0, True
     text = text.strip()
+    depth, position, needs_value = 0, 0, True
     while position < len(text):
-        match = _LITERAL.match(text, position)
-        if match is None or done:
-            raise ConfigurationError(f'{text[:60]!r} is no RAPID literal (at character {position})')
-        opening, closing, comma, quoted, boolean, numeral = match.groups()
-        position = match.end()
-        if comma:
-            if expect_value or len(stack) == 1:
-                raise ConfigurationError(
-                    f'{text[:60]!r} is no RAPID literal: comma at character {position - 1}'
-                )
-            expect_value = True
-            continue
-        if closing:
-            if len(stack) == 1 or expect_value:
-                raise ConfigurationError(
-                    f'{text[:60]!r} is no RAPID literal: bracket at character {position - 1}'
-                )
-            stack.pop()
-        elif not expect_value:
-            raise ConfigurationError(
-                f'{text[:60]!r} is no RAPID literal: comma missing at character {position - 1}'
-            )
-        elif opening:
-            stack[-1].append([])
-            stack.append(stack[-1][-1])
-            continue
-        elif quoted:
-            stack[-1].append(quoted[1:-1].replace('""', '"'))
-        elif boolean:
-            stack[-1].append(boolean.upper() == 'TRUE')
+        match = _TOKEN.match(text, position)
+        kind = match.lastgroup if match is not None else None
+        if kind in ('close', 'comma'):
+            valid = depth > 0 and not needs_value
         else:
-            stack[-1].append(float(numeral))
-            if not math.isfinite(stack[-1][-1]):
-                raise ConfigurationError(f'{numeral[:20]} is too large for a RAPID number')
-        expect_value, done = False, len(stack) == 1
-    if not done:
-        raise ConfigurationError(f'{text[:60]!r} is no whole RAPID literal')
-    return stack[0][0]
+            valid = kind is not None and needs_value
+        if match is None or not valid:
+            raise ConfigurationError(
+                f'{text[:60]!r} is not a RAPID literal (character {position}): nothing was sent'
+            )
+        if kind == 'number' and not math.isfinite(float(match.group('number'))):
+            raise ConfigurationError(f'{match.group()[:20]} is too large for a RAPID number')
+        depth += {'open': 1, 'close': -1}.get(kind or '', 0)
+        position, needs_value = match.end(), kind in ('open', 'comma')
+    if depth or needs_value:
+        raise ConfigurationError(f'{text[:60]!r} is not a complete RAPID literal')

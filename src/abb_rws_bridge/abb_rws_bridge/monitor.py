@@ -11,6 +11,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import NoReturn
 
+import numpy as np
+
 from abb_rws_bridge import mapping
 from abb_rws_bridge.controller import Controller
 from abb_rws_bridge.errors import (
@@ -25,7 +27,6 @@ from abb_rws_bridge.subscription import MEDIUM, Event, Subscription
 from abb_rws_bridge.values import (
     Aged,
     Execution,
-    Joints,
     LogEntry,
     Signal,
     Task,
@@ -47,7 +48,7 @@ class Knowledge:
 
     link: str = CONNECTING
     error: str = ''
-    joints: Aged[Joints] | None = None
+    joints: Aged[np.ndarray] | None = None
     control_state: Aged[str] | None = None
     operation_mode: Aged[str] | None = None
     speed_ratio: Aged[float] | None = None

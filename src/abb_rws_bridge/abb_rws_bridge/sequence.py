@@ -114,10 +114,10 @@ async def _arrive(
         if not fresh or sample is None:
             continue
         seen_s = sample.asked_s
-        error_rad = float(np.max(np.abs(sample.value.position_rad - target)))
+        error_rad = float(np.max(np.abs(sample.value - target)))
         progress(error_rad)
         if error_rad <= tolerance_rad:
-            return Arrival(sample.value.position_rad, error_rad, time.monotonic() - started_s)
+            return Arrival(sample.value, error_rad, time.monotonic() - started_s)
     raise MoveFailed(
         f'target not reached within {timeout_s:.1f} s; link {monitor.known.link} '
         f'{monitor.known.error}'.rstrip()

@@ -1,10 +1,8 @@
-"""Values that are read from a controller, each with its age."""
+"""Values read from a controller, with their age."""
 
 import time
 from dataclasses import dataclass
 from typing import Generic, TypeVar
-
-import numpy as np
 
 from abb_rws_bridge.errors import BadResponse
 
@@ -23,7 +21,7 @@ T = TypeVar('T')
 
 @dataclass(frozen=True)
 class Aged(Generic[T]):
-    """A value with the time of its request, so that its age is never understated.
+    """Value with the start time of its request, so that its age is never understated.
 
     Attributes:
         value: The value.
@@ -40,18 +38,8 @@ class Aged(Generic[T]):
 
 
 @dataclass(frozen=True)
-class Joints:
-    """Joint angles [rad], shape (6,)."""
-
-    position_rad: np.ndarray
-
-    def __post_init__(self) -> None:
-        self.position_rad.setflags(write=False)
-
-
-@dataclass(frozen=True)
 class Execution:
-    """RAPID execution: whether a program runs; cycle mode (forever, once, asis, oncedone)."""
+    """RAPID execution state and cycle mode (forever, once, asis, oncedone)."""
 
     running: bool
     cycle: str
@@ -59,7 +47,7 @@ class Execution:
 
 @dataclass(frozen=True)
 class Task:
-    """One RAPID task."""
+    """RAPID task."""
 
     name: str
     active: bool
@@ -69,7 +57,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Signal:
-    """One I/O signal; `path` is its full name on the controller (network/device/name)."""
+    """I/O signal; `path` is the full name (network/device/name)."""
 
     name: str
     path: str
@@ -80,7 +68,7 @@ class Signal:
 
 @dataclass(frozen=True)
 class LogEntry:
-    """One entry of the event log; `kind` is info, warning or error, `stamp` the text as it came."""
+    """Entry of the event log; `kind` is info, warning or error, `stamp` the raw text."""
 
     sequence: int
     kind: str
@@ -99,29 +87,29 @@ class System:
 
 
 def control_state(text: str) -> str:
-    """Return the controller state in small letters.
+    """Return the controller state in lower case.
 
     Raises:
         BadResponse: If the state is not one of CONTROL_STATES.
     """
     if text.lower() not in CONTROL_STATES:
-        raise BadResponse(f'controller state {text[:40]!r} is none of {CONTROL_STATES}')
+        raise BadResponse(f'controller state {text[:40]!r} is not one of {CONTROL_STATES}')
     return text.lower()
 
 
 def operation_mode(text: str) -> str:
-    """Return the operation mode in capitals: AUTO, MANR (reduced speed), MANF (full speed), ...
+    """Return the operation mode in upper case: AUTO, MANR (reduced speed), MANF (full speed), ...
 
     Raises:
         BadResponse: If the mode is not one of OPERATION_MODES.
     """
     if text.upper() not in OPERATION_MODES:
-        raise BadResponse(f'operation mode {text[:40]!r} is none of {OPERATION_MODES}')
+        raise BadResponse(f'operation mode {text[:40]!r} is not one of {OPERATION_MODES}')
     return text.upper()
 
 
 def running(text: str) -> bool:
-    """Return whether the execution state says that a program runs.
+    """Return whether the execution state is running.
 
     Raises:
         BadResponse: If the state is neither running nor stopped.

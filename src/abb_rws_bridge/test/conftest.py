@@ -1,4 +1,4 @@
-"""No test of this package may leave a thread, and certificates for those that need one."""
+"""Check for left-over threads, and a TLS certificate."""
 
 import subprocess
 import threading

@@ -1,4 +1,4 @@
-"""Await work of another thread in a coroutine callback, while the node continues to spin."""
+"""Awaitable of a job in another thread, for coroutine callbacks of a spinning node."""
 
 from collections.abc import Callable
 
@@ -8,10 +8,10 @@ from abb_rws_bridge.link import Job
 
 
 class Answer:
-    """Awaitable of a job; resumes with the job's result or exception.
+    """Awaitable of a job; returns its result or raises its exception.
 
     Args:
-        wake: Guard condition of the node; it wakes the executor when the job ends.
+        wake: Guard condition that wakes the executor when the job ends.
         meanwhile: Called each time the executor polls the coroutine.
     """
 

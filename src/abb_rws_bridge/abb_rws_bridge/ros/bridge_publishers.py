@@ -1,4 +1,4 @@
-"""Publishers of the node: each new value once, stamped with the time of its request."""
+"""Publishers of the bridge: each new value once, stamped with its request time."""
 
 import math
 import time
@@ -20,7 +20,7 @@ from soft_arm_node_kit import diagnostics, qos
 
 
 class BridgePublishers:
-    """Publishers of a node."""
+    """Publishers of the bridge node."""
 
     def __init__(self, node: Node, parameters: BridgeParameters):
         self.joint_rate = diagnostics.RateMeter()
@@ -44,7 +44,7 @@ class BridgePublishers:
         self._asked_s, self._new_entries = 0.0, NewEntries()
 
     def publish(self, known: Knowledge, names: set[str]) -> None:
-        """Publish the values with these names."""
+        """Publish the named values."""
         if 'joints' in names and known.joints is not None and known.joints.asked_s > self._asked_s:
             self._publish_joints(known.joints)
         if 'signals' in names and known.signals is not None:
@@ -63,16 +63,12 @@ class BridgePublishers:
     def _publish_joints(self, joints: Aged) -> None:
         self._asked_s = joints.asked_s
         stamp = self._stamp(joints)
-        self._joints.publish(
-            conversions.joint_state(joints.value.position_rad, stamp, self._prefix)
-        )
-        self._transforms.sendTransform(
-            conversions.transforms(joints.value.position_rad, stamp, self._prefix)
-        )
+        self._joints.publish(conversions.joint_state(joints.value, stamp, self._prefix))
+        self._transforms.sendTransform(conversions.transforms(joints.value, stamp, self._prefix))
         self.joint_rate.tick()
 
     def _publish_log(self, log: Aged) -> None:
-        """Publish the entries that are new since the last call, and warn about those left out."""
+        """Publish new entries and warn about omitted ones."""
         entries, left_out = self._new_entries.take(log.value)
         for entry in entries:
             self._log.publish(conversions.controller_event(entry, self._stamp(log)))

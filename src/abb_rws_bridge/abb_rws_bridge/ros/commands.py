@@ -1,4 +1,4 @@
-"""Services of the node; their requests run in the link's thread."""
+"""Services of the bridge; requests run in the thread of the link."""
 
 import concurrent.futures
 
@@ -15,11 +15,11 @@ from soft_arm_msgs.srv import GetRapidData, SetIo, SetRapidData, SetSpeedRatio
 
 
 class Commands:
-    """Serve the services of a node: those that stop or read always, others while `active`.
+    """Services of the node: stop and read always, others while `active`.
 
     Attributes:
         active: Set by the node with its lifecycle state.
-        refused: Count of the commands that failed.
+        refused: Number of failed commands.
     """
 
     def __init__(
@@ -63,8 +63,8 @@ class Commands:
         return response
 
     async def _on_get_rapid_data(self, request, response):
-        told = await self._serve(response, lambda c, m: c.symbol(request.symbol), always=True)
-        response.literal = '' if told is None else told.value
+        result = await self._serve(response, lambda c, m: c.symbol(request.symbol), always=True)
+        response.literal = '' if result is None else result.value
         return response
 
     async def _on_set_rapid_data(self, request, response):
@@ -76,7 +76,7 @@ class Commands:
         return response
 
     async def _serve(self, response, work, always: bool = False):
-        """Run one command while the node continues to spin, and fill in the response."""
+        """Run a command while the node spins, and fill in the response."""
         result = None
         try:
             if not self.active and not always:

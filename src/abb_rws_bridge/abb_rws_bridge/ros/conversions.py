@@ -1,4 +1,4 @@
-"""Convert between values of the core and messages."""
+"""Conversions between core values and messages."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -35,13 +35,13 @@ def joints_from(names: Sequence[str], position_rad: Sequence[float], prefix: str
     """Return the joint angles [rad], shape (6,), in the robot's order.
 
     Raises:
-        ConfigurationError: If the names are not the robot's or a limit is exceeded.
+        ConfigurationError: If a name is unknown or missing, or a limit is exceeded.
     """
     wanted = [prefix + name for name in irb120.JOINT_NAMES]
     if sorted(names) != wanted or len(position_rad) != len(wanted):
-        told = ', '.join(name[:20] for name in names[:6]) or 'none'
+        listed = ', '.join(name[:20] for name in names[:6]) or 'none'
         raise ConfigurationError(
-            f'{len(position_rad)} positions for {len(names)} joints ({told}): give one for each '
+            f'{len(position_rad)} positions for {len(names)} joints ({listed}): give one for each '
             f'of {wanted}'
         )
     return irb120.check_joints([position_rad[list(names).index(name)] for name in wanted])
@@ -50,10 +50,10 @@ def joints_from(names: Sequence[str], position_rad: Sequence[float], prefix: str
 def move_limits(
     request: MoveJoints.Goal, tolerance_rad: float, timeout_s: float
 ) -> tuple[float, float]:
-    """Return tolerance [rad] and time limit [s] of a goal, or the node's where the goal gives 0.
+    """Return tolerance [rad] and time limit [s] of a goal; 0 selects the default of the node.
 
     Raises:
-        ConfigurationError: If a value is outside its limits.
+        ConfigurationError: If a value is out of range.
     """
     for name, value, most in (
         ('tolerance_rad', request.tolerance_rad, 0.1),
@@ -61,7 +61,7 @@ def move_limits(
     ):
         if not 0.0 <= value <= most:  # false for NaN too
             raise ConfigurationError(
-                f'{name} = {value} must be from 0 to {most}; 0 takes the default of the node'
+                f'{name} = {value} must be from 0 to {most}; 0 selects the default'
             )
     return request.tolerance_rad or tolerance_rad, request.timeout_s or timeout_s
 
@@ -69,10 +69,10 @@ def move_limits(
 def base_transform(
     position_m: Sequence[float], yaw_rad: float, stamp: Time, prefix: str
 ) -> TransformStamped:
-    """Return the transform world -> base_link, with the base upright.
+    """Return the transform world -> base_link of an upright base.
 
     Raises:
-        ConfigurationError: If the position has not three values.
+        ConfigurationError: If the position does not have three values.
     """
     if len(position_m) != 3:
         raise ConfigurationError(
@@ -87,7 +87,7 @@ def base_transform(
 
 
 def transforms(joints_rad: np.ndarray, stamp: Time, prefix: str) -> list[TransformStamped]:
-    """Return the transforms base_link -> link_1 .. link_6 -> tool0, with the frames of the URDF."""
+    """Return the transforms base_link -> link_1 .. link_6 -> tool0 of the URDF."""
     frames = [f'{prefix}base_link', *(f'{prefix}link_{i}' for i in range(1, 7)), f'{prefix}tool0']
     parent, result = np.eye(4), []
     for index, pose in enumerate(irb120.link_poses(joints_rad)):
@@ -103,7 +103,7 @@ def transforms(joints_rad: np.ndarray, stamp: Time, prefix: str) -> list[Transfo
 
 
 def controller_state(known: Knowledge, stamp: Time) -> ControllerState:
-    """Return the message of the controller state, each value beside its age."""
+    """Return the message of the controller state, with the age of each value."""
     message = ControllerState(link=known.link, error=known.error, speed_ratio=math.nan)
     message.header.stamp = stamp
     message.control_state_age_s = age_s(known.control_state)
@@ -123,7 +123,7 @@ def controller_state(known: Knowledge, stamp: Time) -> ControllerState:
 
 
 def io_signals(signals: dict[str, Signal], wanted: Iterable[str], stamp: Time) -> IoSignals:
-    """Return the values of the wanted signals, without names that the controller does not have."""
+    """Return the message of the selected signals, without those that the controller lacks."""
     found = [signals[name] for name in wanted if name in signals]
     message = IoSignals(
         names=[s.name for s in found],
@@ -135,7 +135,7 @@ def io_signals(signals: dict[str, Signal], wanted: Iterable[str], stamp: Time) -
 
 
 def controller_event(entry: LogEntry, stamp: Time) -> ControllerEvent:
-    """Return the message of one entry of the event log."""
+    """Return the message of an event log entry."""
     message = ControllerEvent(
         level=_LEVELS[entry.kind],
         code=entry.code,
@@ -148,5 +148,5 @@ def controller_event(entry: LogEntry, stamp: Time) -> ControllerEvent:
 
 
 def age_s(value: Aged | None) -> float:
-    """Return the age [s] of a value; NaN where there is none."""
+    """Return the age [s] of a value; NaN without a value."""
     return math.nan if value is None else value.age_s

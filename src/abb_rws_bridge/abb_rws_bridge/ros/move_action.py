@@ -1,7 +1,4 @@
-"""Action `move_joints`: move the robot with the controller's own program.
-
-However the move ends, the program is stopped.
-"""
+"""Action `move_joints`: joint move by the RAPID program, which is stopped however the move ends."""
 
 import concurrent.futures
 import contextlib
@@ -9,7 +6,6 @@ import math
 import time
 from collections.abc import Callable, Coroutine
 
-import numpy as np
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
 from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import CallbackGroup
@@ -28,14 +24,14 @@ from soft_arm_msgs.action import MoveJoints
 
 
 class MoveAction:
-    """Serve the action of a node by the one convention of all actions.
+    """Action server with the goal policy common to all actions.
 
-    Every goal is accepted and ends exactly once. The newest goal that can be taken wins: the move
-    under way is stopped and ends ABORTED with the code REPLACED, then the new one begins. A goal
-    that cannot be taken ends ABORTED with its reason and changes nothing else.
+    Every goal is accepted and ends exactly once. A newer valid goal replaces the current move,
+    which is stopped and ends ABORTED with the code REPLACED. An invalid goal ends ABORTED with its
+    reason and leaves the current move running.
 
     Attributes:
-        active: Set by the node with its lifecycle state; goals are only taken while active.
+        active: Set by the node with its lifecycle state; goals are executed only while active.
     """
 
     def __init__(
@@ -62,7 +58,7 @@ class MoveAction:
         )
 
     def cancel(self) -> None:
-        """End the move under way, which stops its program, and a goal that waits to replace it."""
+        """End the current move, which stops its program, and a goal waiting to replace it."""
         self._newest = None
         if self._job is not None:
             self._job.cancel()
@@ -93,14 +89,14 @@ class MoveAction:
             result.error_rad, result.duration_s = arrival.error_rad, arrival.duration_s
             handle.succeed()
             return result
-        self._tell_last(result, began_s)
+        self._fill_last_position(result, began_s)
         return result
 
     async def _move(self, handle: ServerGoalHandle) -> Arrival:
-        """Check the goal, end the move under way, then carry out this one.
+        """Check the goal, end the current move, then execute this one.
 
         Raises:
-            RwsError: If the goal cannot be taken, or its move failed.
+            RwsError: If the goal is invalid, or its move failed.
             CancelledError: If the goal was cancelled or replaced.
         """
         work = self._work(handle.request)
@@ -118,10 +114,10 @@ class MoveAction:
     def _work(
         self, request: MoveJoints.Goal
     ) -> Callable[[Controller, Monitor], Coroutine[None, None, Arrival]]:
-        """Return the coroutine function of a goal's move.
+        """Return the coroutine function of the move of a goal.
 
         Raises:
-            RwsError: If the goal cannot be taken.
+            RwsError: If the goal is invalid or the node is not active.
         """
         if not self.active:
             raise NotActive('the node is not active: activate it first')
@@ -142,7 +138,7 @@ class MoveAction:
         )
 
     def _on_progress(self, error_rad: float) -> None:
-        """Take a new sample; runs in the link's thread."""
+        """Record a new sample; runs in the thread of the link."""
         self._error_rad = error_rad
         self._wake.trigger()
 
@@ -154,11 +150,11 @@ class MoveAction:
             age_s = conversions.age_s(self._link.known.joints)
             handle.publish_feedback(MoveJoints.Feedback(error_rad=error_rad, age_s=age_s))
 
-    def _tell_last(self, result: MoveJoints.Result, began_s: float) -> None:
+    def _fill_last_position(self, result: MoveJoints.Result, began_s: float) -> None:
         joints = self._link.known.joints
         result.duration_s = time.monotonic() - began_s
         if joints is not None and joints.asked_s > began_s:
-            result.position_rad = np.asarray(joints.value.position_rad).tolist()
+            result.position_rad = joints.value.tolist()
 
     def _code(self, error: RwsError) -> int:
         codes = MoveJoints.Result
@@ -171,9 +167,11 @@ class MoveAction:
         if isinstance(error, MoveFailed):
             return codes.INTERRUPTED
         if error.status is None and isinstance(error, (WrongMode, WrongState)):
-            return codes.NOT_READY  # found by the bridge; a refusal by the controller has a status
+            return (
+                codes.NOT_READY
+            )  # checked by the bridge; refusals by the controller have a status
         return codes.REFUSED if isinstance(error, Rejected) else codes.LINK_LOST
 
 
 class NotActive(WrongState):
-    """The node is not active and takes no goal."""
+    """The node is not active."""

@@ -1,4 +1,4 @@
-"""Settings with which the node does not start: one line says why."""
+"""Settings refused at the start of the node, with the reason in one line."""
 
 import os
 import subprocess
@@ -6,7 +6,7 @@ import subprocess
 from rws_testing.bridge_operator import START
 
 
-def test_a_node_that_would_send_its_password_in_clear_text_does_not_start():
+def test_a_password_in_clear_text_is_refused():
     done = subprocess.run(
         [*START, '-p', 'host:=192.0.2.1', '-p', 'generation:=2'],
         capture_output=True,
@@ -18,7 +18,7 @@ def test_a_node_that_would_send_its_password_in_clear_text_does_not_start():
     assert 'tls:=true' in done.stderr and len(done.stderr.strip().splitlines()) == 1
 
 
-def test_without_credentials_the_node_says_how_to_give_them():
+def test_missing_credentials_are_refused():
     environment = {k: v for k, v in os.environ.items() if not k.startswith('ABB_RWS')}
     done = subprocess.run(
         [*START, '-p', 'host:=127.0.0.1'],

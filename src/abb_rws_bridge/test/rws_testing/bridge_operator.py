@@ -1,4 +1,4 @@
-"""An operator who works with the bridge node over ROS."""
+"""ROS client of the bridge node, for component tests."""
 
 import os
 import subprocess
@@ -36,12 +36,12 @@ ACTIVATE, DEACTIVATE = Transition.TRANSITION_ACTIVATE, Transition.TRANSITION_DEA
 
 
 class Operator:
-    """A ROS client of the bridge; it also starts and ends the bridge's process.
+    """Client of the bridge, which also starts and ends its process.
 
     Attributes:
-        process: The bridge.
-        joints, transforms, diagnostics, states, io, events, feedback, descriptions: Messages that
-            came, oldest first.
+        process: Process of the bridge.
+        joints, transforms, diagnostics, states, io, events, feedback, descriptions: Received
+            messages, oldest first.
         logs: Texts on /rosout, oldest first.
     """
 
@@ -121,7 +121,7 @@ class Operator:
         for state, number in (
             ('active', DEACTIVATE),
             ('inactive', CLEANUP),
-        ):  # rclpy raises on a transition that is not there
+        ):  # rclpy raises for unavailable transitions
             if self.state() == state:
                 assert self.transition(number)
 
@@ -147,7 +147,7 @@ class Operator:
         return result.result().result
 
     def begin_slow_move(self, peer: EmulatorProcess):
-        """A move of 20 s that is under way; its handle and the future of its result."""
+        """Start a move of 20 s; return its handle and the future of its result."""
         if self.state() != 'active':
             self.start()
         self.motors_on()

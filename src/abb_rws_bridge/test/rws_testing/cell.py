@@ -1,4 +1,4 @@
-"""A controller of the emulator and a client of ours, in one event loop."""
+"""Emulated controller and client in one event loop."""
 
 import asyncio
 import time
@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from abb_rws_bridge.controller import Controller
 from abb_rws_bridge.credentials import Credentials
+from abb_rws_bridge.dialect import RWS1, RWS2
 from abb_rws_bridge.monitor import UP, Monitor
-from abb_rws_bridge.rws1 import RWS1
-from abb_rws_bridge.rws2 import RWS2
 from abb_rws_bridge.session import Endpoint
 from abb_rws_emulator.http.server import Emulator, Options
 
@@ -34,7 +33,7 @@ def client(running: Emulator, credentials: Credentials = USER, **endpoint) -> Co
 
 @asynccontextmanager
 async def cell(generation: int = 1, endpoint: dict | None = None, **options):
-    """Emulator and client; at the end the client has given its session back."""
+    """Emulator and client; check at the end that the client has logged out."""
     async with emulator(generation, **options) as running:
         async with client(running, **(endpoint or {})) as controller:
             yield running, controller
@@ -45,7 +44,7 @@ async def cell(generation: int = 1, endpoint: dict | None = None, **options):
 
 @asynccontextmanager
 async def watched(controller: Controller, **options):
-    """A monitor that runs, once the link is up and the events are live."""
+    """Running monitor with the link up and live events."""
     monitor = Monitor(controller, **options)
     running = asyncio.create_task(monitor.run())
     try:
@@ -59,7 +58,7 @@ async def watched(controller: Controller, **options):
 
 
 async def until(condition, deadline_s: float = 5.0) -> float:
-    """Wait for a condition of another task; how long it took [s]."""
+    """Wait for a condition; return the elapsed time [s]."""
     clock = asyncio.get_running_loop().time
     began_s = clock()
     while not condition():

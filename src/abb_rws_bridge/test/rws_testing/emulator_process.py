@@ -1,4 +1,4 @@
-"""An emulated controller in a process of its own, with its control port."""
+"""Emulated controller in a separate process, with its control port."""
 
 import json
 import select
@@ -10,7 +10,7 @@ from rws_testing.cell import USER
 
 
 class EmulatorProcess:
-    """The process; `end` kills it."""
+    """Process of the emulator; `end` kills it."""
 
     def __init__(self, port: int = 0, *more: str):
         command = [
@@ -31,8 +31,8 @@ class EmulatorProcess:
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         ready, _, _ = select.select([self.process.stdout], [], [], 120.0)
         assert ready, 'the emulator did not start within 120 s'
-        told = json.loads(self.process.stdout.readline())
-        self.port, self.control_port = told['port'], told['control_port']
+        ports = json.loads(self.process.stdout.readline())
+        self.port, self.control_port = ports['port'], ports['control_port']
 
     def state(self) -> dict:
         with urllib.request.urlopen(
@@ -44,7 +44,7 @@ class EmulatorProcess:
         self._post(f'actions/{name}', values)
 
     def spoil(self, **faults) -> None:
-        """Switch faults on; without any, everything works again."""
+        """Switch faults on; without arguments switch all off."""
         self._post('faults', faults)
 
     def _post(self, path: str, values: dict) -> None:

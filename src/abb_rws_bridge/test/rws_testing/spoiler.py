@@ -1,4 +1,4 @@
-"""A man in the middle of the HTTP connections who answers with garbage."""
+"""Proxy that replaces HTTP responses with malformed ones."""
 
 import asyncio
 import re
@@ -9,20 +9,19 @@ _LENGTH = re.compile(rb'\r\ncontent-length: *(\d+)', re.IGNORECASE)
 
 
 class Spoiler:
-    """Relay requests to a controller on 127.0.0.1, or answer them with garbage.
+    """Relay requests to a controller on 127.0.0.1, or send malformed responses.
 
     Attributes:
         port: Port for the client.
-        garbage: Sent instead of an answer, then the connection is closed; None relays. A callable
-            is given the controller's own answer and returns the one to send.
-        only: Part of the request lines that are answered with garbage; others are relayed.
-        hold: Leave the connection open after garbage, so that the client waits for more.
-        spoilt: Count of the answers that were garbage.
+        garbage: Sent instead of a response, then the connection is closed; None relays. A callable
+            maps the response of the controller to the response to send.
+        only: Part of the affected request lines; others are relayed.
+        spoilt: Number of malformed responses.
     """
 
     def __init__(self, target_port: int):
         self.port, self.spoilt = 0, 0
-        self.garbage, self.only, self.hold = None, b'', False
+        self.garbage, self.only = None, b''
         self._target_port = target_port
         self._websockets: list[asyncio.StreamWriter] = []
         self._tasks: set[asyncio.Task] = set()
@@ -47,8 +46,6 @@ class Spoiler:
                 if spoils and isinstance(self.garbage, bytes):
                     writer.write(self.garbage)
                     await writer.drain()
-                    if self.hold:
-                        await reader.read()
                     return
                 upstream[1].write(request)
                 answer = await _message(upstream[0])
@@ -87,7 +84,7 @@ class Spoiler:
 
 @asynccontextmanager
 async def spoiler(target_port: int, port: int = 0):
-    """A Spoiler that runs."""
+    """Running Spoiler."""
     made = Spoiler(target_port)
     server = await asyncio.start_server(made.serve, '127.0.0.1', port)
     made.port = server.sockets[0].getsockname()[1]
@@ -100,7 +97,7 @@ async def spoiler(target_port: int, port: int = 0):
 
 @contextmanager
 def spoiler_thread(target_port: int):
-    """A Spoiler that runs in a thread."""
+    """Running Spoiler in a thread."""
     ready, made = threading.Event(), []
 
     async def main():
@@ -122,7 +119,7 @@ def spoiler_thread(target_port: int):
 
 
 async def _message(reader: asyncio.StreamReader) -> bytes:
-    """Return a whole request or answer."""
+    """Return a complete request or response."""
     head = await reader.readuntil(b'\r\n\r\n')
     length = _LENGTH.search(head)
     return head + (await reader.readexactly(int(length[1])) if length else b'')

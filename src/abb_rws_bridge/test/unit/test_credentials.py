@@ -1,4 +1,4 @@
-"""Credentials come from a file or the environment, and nowhere else."""
+"""Credentials from a file or the environment."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def test_from_the_environment_and_never_by_default():
             load_credentials(None, environment)
 
 
-def test_from_a_file_that_others_cannot_read(tmp_path):
+def test_from_a_file_readable_by_the_owner_only(tmp_path):
     path = tmp_path / 'credentials.yaml'
     path.write_text('user: Default User\npassword: "1234"\n')
     path.chmod(0o600)
@@ -29,7 +29,7 @@ def test_from_a_file_that_others_cannot_read(tmp_path):
     'text',
     ['', 'user: u', 'user: u\npassword: 12', 'user: u\npassword: "p"\nmore: 1', ': :', '- u\n- p'],
 )
-def test_a_file_that_is_not_one_is_refused(tmp_path, text):
+def test_an_invalid_file_is_refused(tmp_path, text):
     path = tmp_path / 'credentials.yaml'
     path.write_text(text)
     path.chmod(0o600)
@@ -39,5 +39,5 @@ def test_a_file_that_is_not_one_is_refused(tmp_path, text):
         load_credentials(tmp_path / 'missing.yaml', {})
 
 
-def test_the_password_does_not_show():
+def test_the_repr_hides_the_password():
     assert 'geheim' not in repr(Credentials('u', 'geheim'))

@@ -39,7 +39,7 @@ def test_rfc_2069_example_without_qop():
     assert 'nc=' not in header
 
 
-def test_the_count_rises_with_each_request_and_starts_again_with_a_new_nonce():
+def test_the_count_increases_with_each_request_and_restarts_with_a_new_nonce():
     digest = Digest(Credentials('Default User', 'x'))
     assert digest.authorization('GET', '/') is None
     counts = []
@@ -63,6 +63,6 @@ def test_the_count_rises_with_each_request_and_starts_again_with_a_new_nonce():
         'Digest realm="x", nonce="n", qop="auth-int"',
     ],
 )
-def test_a_challenge_that_cannot_be_answered_is_said(header):
+def test_an_unsupported_challenge_is_reported(header):
     with pytest.raises(NotAuthorised):
         Digest(Credentials('u', 'p')).challenge(header)

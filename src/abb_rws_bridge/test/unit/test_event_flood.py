@@ -1,4 +1,4 @@
-"""A flood of log entries delays neither the states nor the robot's safety, and is limited."""
+"""A flood of log events delays no state, and new log entries are limited (T11)."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ LOG_EVENT = (
 )
 
 
-def test_a_guard_stop_without_its_event_is_noticed_in_a_flood_of_events():
+def test_a_guard_stop_without_its_event_is_detected_in_a_flood_of_events():
     async def run():
         async with (
             cell(endpoint={'interval_s': 0.02}) as (running, controller),
@@ -42,7 +42,7 @@ def test_a_guard_stop_without_its_event_is_noticed_in_a_flood_of_events():
     asyncio.run(run())
 
 
-def test_messages_that_wait_do_not_hold_the_other_tasks():
+def test_queued_messages_do_not_block_other_tasks():
     async def run():
         async with (
             cell(endpoint={'interval_s': 0.01}) as (running, controller),

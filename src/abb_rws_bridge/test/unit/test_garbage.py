@@ -1,13 +1,13 @@
-"""A server that sends garbage ends nothing, and leaves one session and one group (T6)."""
+"""Recovery from malformed responses, with one session and one group (T6)."""
 
 import asyncio
 
 import pytest
 
 from abb_rws_bridge.controller import Controller
+from abb_rws_bridge.dialect import RWS1
 from abb_rws_bridge.errors import RwsError
 from abb_rws_bridge.monitor import UP
-from abb_rws_bridge.rws1 import RWS1
 from abb_rws_bridge.session import Endpoint
 from rws_testing.cell import USER, emulator, until, watched
 from rws_testing.garbage import FRAMES, GARBAGE
@@ -20,7 +20,7 @@ SYMBOL = 'T_ROB1/Module1/test_var_num'
 
 
 async def spoilt_cell(spoil):
-    """Let `spoil(between, controller, monitor)` send garbage, then expect everything as before."""
+    """Run `spoil(between, controller, monitor)`, then wait for the recovery."""
     async with emulator() as running, spoiler(running.port) as between:
         endpoint = Endpoint('127.0.0.1', between.port, timeout_s=0.2, interval_s=0.005)
         async with Controller(endpoint, USER, RWS1) as controller, watched(controller) as monitor:
@@ -41,10 +41,10 @@ async def spoilt_cell(spoil):
 
 
 @pytest.mark.parametrize('name', GARBAGE)
-def test_after_garbage_everything_is_as_before(name):
+def test_recovery_from_malformed_responses(name):
     async def spoil(between, controller, monitor):
         between.garbage = GARBAGE[name]
-        between.inject(b'\x88\x00')  # closes the WebSocket, so that it is opened meanwhile
+        between.inject(b'\x88\x00')  # closes the WebSocket, which reconnects
         for command in (controller.stop(), controller.symbol(SYMBOL)):
             try:
                 await command
@@ -56,7 +56,7 @@ def test_after_garbage_everything_is_as_before(name):
 
 
 @pytest.mark.parametrize('name', FRAMES)
-def test_after_garbage_on_the_websocket_everything_is_as_before(name):
+def test_recovery_from_malformed_frames(name):
     async def spoil(between, controller, monitor):
         between.inject(FRAMES[name])
         await asyncio.sleep(0.05)

@@ -1,7 +1,4 @@
-"""The controller dies, freezes or comes back, as a process of its own: T7, T16, T17.
-
-Detection times are asserted.
-"""
+"""Detection of a killed or frozen controller, which runs in a separate process (T7, T17)."""
 
 import os
 import signal
@@ -12,10 +9,10 @@ from contextlib import contextmanager
 import pytest
 
 from abb_rws_bridge.controller import Controller
-from abb_rws_bridge.errors import InternalError, RwsError, Unreachable
+from abb_rws_bridge.dialect import RWS1
+from abb_rws_bridge.errors import InternalError, Unreachable
 from abb_rws_bridge.link import Link
 from abb_rws_bridge.monitor import LOST, UP, Monitor
-from abb_rws_bridge.rws1 import RWS1
 from abb_rws_bridge.session import Endpoint
 from rws_testing.cell import USER
 from rws_testing.emulator_process import EmulatorProcess
@@ -55,27 +52,19 @@ def linked(port: int):
         link.close()
 
 
-def open_sockets() -> int:
-    return sum(
-        'socket:' in os.readlink(f'/proc/self/fd/{fd}')
-        for fd in os.listdir('/proc/self/fd')
-        if os.path.exists(f'/proc/self/fd/{fd}')
-    )
-
-
-def test_a_frozen_controller_is_reported_within_a_second_and_its_values_grow_old(peer):
+def test_a_frozen_controller_is_reported_within_a_second(peer):
     with linked(peer.port) as (link, wait):
         os.kill(peer.process.pid, signal.SIGSTOP)
         took_s = wait(lambda: link.known.link == LOST, 60.0)
         last = link.known.joints
         os.kill(peer.process.pid, signal.SIGCONT)
-        assert last.age_s > 0.5  # what was told before is still there, and says how old it is
+        assert last.age_s > 0.5  # the last value is kept, and its age grows
         wait(lambda: link.known.link == UP and link.known.joints.age_s < 0.3, 60.0)
         assert took_s < DETECT_S
         assert peer.state()['sessions_opened'] == 1
 
 
-def test_a_killed_controller_is_reported_at_once_and_found_again_when_it_is_back(peer):
+def test_a_killed_controller_is_reported_and_found_again(peer):
     with linked(peer.port) as (link, wait):
         peer.end()
         assert wait(lambda: link.known.link == LOST, 60.0) < DETECT_S
@@ -88,22 +77,7 @@ def test_a_killed_controller_is_reported_at_once_and_found_again_when_it_is_back
             successor.end()
 
 
-def test_opening_and_closing_leaves_nothing_here_or_there(peer):
-    sockets, threads = open_sockets(), threading.active_count()
-    for _ in range(5):
-        with linked(peer.port) as (link, _):
-            assert (
-                link.submit(lambda controller, _monitor: controller.system())
-                .future.result(60.0)
-                .value.name
-            )
-    assert (open_sockets(), threading.active_count()) == (sockets, threads)
-    state = peer.state()
-    assert (state['sessions'], state['groups'], state['sockets']) == (0, 0, 0)
-    assert state['sessions_opened'] == 5
-
-
-def test_opening_towards_nobody_says_so_and_leaves_no_thread(peer):
+def test_opening_without_a_controller_fails_and_leaves_no_thread(peer):
     peer.end()
     link = Link(
         lambda: Controller(Endpoint('127.0.0.1', peer.port), USER, RWS1), lambda _name: None
@@ -115,25 +89,7 @@ def test_opening_towards_nobody_says_so_and_leaves_no_thread(peer):
     link.close()
 
 
-def test_joint_angles_come_no_faster_than_is_allowed_and_are_as_old_as_they_say(peer):
-    with linked(peer.port) as (link, wait):
-        began, before_s = len(link.known.joint_ages_s), time.monotonic()
-        wait(lambda: len(link.known.joint_ages_s) - began >= 30, 60.0)
-        rate_hz = 30 / (time.monotonic() - before_s)
-        endpoint = Endpoint('127.0.0.1', peer.port)
-        assert rate_hz < 1.1 / endpoint.interval_s  # 12 Hz when nobody else uses the machine
-        assert min(link.known.joint_ages_s[began:]) > 0.9 * endpoint.interval_s
-
-
-def test_an_error_in_the_thread_reaches_the_caller(peer):
-    with (
-        linked(peer.port) as (link, _),
-        pytest.raises(RwsError, match='no RAPID symbol|name of a RAPID symbol'),
-    ):
-        link.submit(lambda controller, _monitor: controller.symbol('?')).future.result(60.0)
-
-
-def test_a_fault_of_our_own_does_not_look_like_a_link_that_stands(peer, monkeypatch):
+def test_a_defect_in_the_monitor_is_reported_as_a_lost_link(peer, monkeypatch):
     def broken(_self, _name, _before, _now):
         raise ZeroDivisionError
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from abb_rws_bridge.controller import Controller
 from abb_rws_bridge.credentials import Credentials
+from abb_rws_bridge.dialect import RWS1
 from abb_rws_bridge.monitor import LOST, UP, Monitor
-from abb_rws_bridge.rws1 import RWS1
 from abb_rws_bridge.session import Endpoint
 from abb_rws_emulator.http.server import Emulator, Options
 from soft_arm_experiments.cell.rws_soak import soak

@@ -24,7 +24,7 @@ from visualization_msgs.msg import Marker
 
 from abb_rws_bridge.controller import Controller
 from abb_rws_bridge.credentials import Credentials
-from abb_rws_bridge.rws1 import RWS1
+from abb_rws_bridge.dialect import RWS1
 from abb_rws_bridge.session import Endpoint
 from soft_arm_msgs.msg import GripperState
 from soft_arm_msgs.srv import PlaceObject
@@ -176,7 +176,7 @@ def test_the_robots_controller_knows_whom_the_environment_names(cell):
         async with Controller(Endpoint('127.0.0.1', cell.rws_port), USER, RWS1) as controller:
             return await controller.joints()
 
-    assert np.isfinite(asyncio.run(joints()).value.position_rad).all()
+    assert np.isfinite(asyncio.run(joints()).value).all()
 
 
 def test_sigterm_ends_it_clean(cell):
