@@ -1,4 +1,4 @@
-"""Parse the bodies of responses and events: RWS 1.0 JSON, RWS 2.0 HAL JSON and XHTML."""
+"""Parser of response and event bodies: RWS 1.0 JSON, RWS 2.0 HAL JSON and XHTML."""
 
 import json
 import re
@@ -13,7 +13,7 @@ _CODE = re.compile(r'[-+]?[0-9]{1,12}')
 
 @dataclass(frozen=True)
 class Item:
-    """One state of a response: class (`pnl-ctrlstate`), title, fields and links, all as text."""
+    """State in a response: class (`pnl-ctrlstate`), title, fields and links, all as text."""
 
     kind: str
     title: str
@@ -35,7 +35,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed body: items, links, and code and message of a refusal."""
+    """Parsed body: items, links, and code and message of a refusal."""
 
     items: tuple[Item, ...] = ()
     links: dict[str, str] = field(default_factory=dict)
@@ -43,10 +43,10 @@ class Document:
     message: str = ''
 
     def first(self, kind: str | None = None) -> Item:
-        """Return the first item, or the first of a class.
+        """Return the first item, or the first item of a class.
 
         Raises:
-            BadResponse: If there is no such item.
+            BadResponse: If the item is missing.
         """
         for item in self.items:
             if kind is None or item.kind == kind:
@@ -58,10 +58,10 @@ class Document:
 
 
 def parse(body: bytes) -> Document:
-    """Parse a body by its content, because some controllers send JSON as text/html.
+    """Parse a body by its content; some controllers send JSON as text/html.
 
     Raises:
-        BadResponse: If the body is neither JSON nor XHTML, or was cut short.
+        BadResponse: If the body is neither JSON nor XHTML, or truncated.
     """
     text = body.decode('utf-8', errors='replace').lstrip('\ufeff \r\n\t')
     if not text:
@@ -74,16 +74,16 @@ def parse(body: bytes) -> Document:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise BadResponse(f'response holds {name}, which is no JSON number')
+    raise BadResponse(f'response contains {name}, which is not a JSON number')
 
 
 def _parse_json(text: str) -> Document:
-    try:  # numbers stay text; control characters inside texts do occur
+    try:  # numbers stay text; control characters occur in strings
         root = json.loads(
             text, strict=False, parse_float=str, parse_int=str, parse_constant=_no_constant
         )
     except (ValueError, RecursionError) as error:
-        raise BadResponse(f'response is not whole JSON: {error}') from error
+        raise BadResponse(f'response is not complete JSON: {error}') from error
     embedded = _object(root.get('_embedded'))
     status = _object(root.get('status')) or _object(embedded.get('status'))
     states = [
@@ -133,10 +133,10 @@ def _json_links(value: dict) -> dict[str, str]:
 
 
 def _parse_xhtml(text: str) -> Document:
-    try:  # text, not bytes: the parser then ignores the encoding that the document declares
+    try:  # parse text, not bytes, to ignore the declared encoding
         root = ElementTree.fromstring(text)
     except (ElementTree.ParseError, ValueError) as error:
-        raise BadResponse(f'response is not whole XHTML: {error}') from error
+        raise BadResponse(f'response is not complete XHTML: {error}') from error
     for element in root.iter():
         element.tag = element.tag.rpartition('}')[2]
     spans = {

@@ -1,7 +1,7 @@
 """Cookies of a session with a controller.
 
-An ordinary jar loses cookies whose path, domain or age is wrong, and then every request opens a
-session.
+A standard cookie jar drops cookies with a wrong path, domain or age, and then every request opens a
+new session.
 """
 
 import re
@@ -13,11 +13,11 @@ _MOST_REPLACED = 8
 
 
 class SessionCookies:
-    """The cookies that a controller has given.
+    """Cookies received from a controller.
 
     Attributes:
-        generation: Count of the sessions given so far.
-        replaced: Session cookies in whose place the controller gave another one, oldest first.
+        generation: Number of sessions received.
+        replaced: Session cookies that the controller has replaced, oldest first.
     """
 
     def __init__(self) -> None:
@@ -27,17 +27,17 @@ class SessionCookies:
 
     @property
     def has_session(self) -> bool:
-        """True if the controller has given a session."""
+        """True if the controller has opened a session."""
         return SESSION_COOKIE in self._values
 
     @property
     def header(self) -> dict[str, str]:
-        """Header that sends the cookies; empty if there are none."""
+        """Cookie header; empty without cookies."""
         pairs = '; '.join(f'{name}={value}' for name, value in self._values.items())
         return {'Cookie': pairs} if pairs else {}
 
     def take(self, lines: Iterable[str]) -> None:
-        """Take the values of `Set-Cookie` headers, without their attributes."""
+        """Store the values of `Set-Cookie` headers, without their attributes."""
         before = self._values.get(SESSION_COOKIE)
         self._values |= {m[1]: m[2] for m in map(_COOKIE.match, lines) if m}
         now = self._values.get(SESSION_COOKIE)

@@ -1,4 +1,4 @@
-"""User and password of a controller, from the environment or a file; there is no default."""
+"""User and password of a controller, from the environment or a file, without default."""
 
 import os
 import stat
@@ -14,7 +14,7 @@ USER_VARIABLE, PASSWORD_VARIABLE = 'ABB_RWS_USER', 'ABB_RWS_PASSWORD'
 
 @dataclass(frozen=True)
 class Credentials:
-    """User and password; the repr never shows the password."""
+    """User and password; the repr hides the password."""
 
     user: str
     password: str = field(repr=False)
@@ -26,7 +26,7 @@ def load_credentials(
     """Read credentials from a YAML file (keys `user`, `password`), or else from the environment.
 
     Raises:
-        ConfigurationError: If there are none, or the file is readable by others.
+        ConfigurationError: If they are missing, or the file is readable by others.
     """
     if path:
         return _from_file(Path(path))

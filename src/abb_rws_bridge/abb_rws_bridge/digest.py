@@ -1,8 +1,7 @@
 """HTTP Digest authentication (RFC 7616 with qop=auth, RFC 2069 where the server names no qop).
 
-Own code because the aiohttp of Ubuntu 24.04 has no digest authentication, and because a controller
-has rules of its own: `uri` must be path and query, `nc` is unquoted and starts again with each
-nonce, and one nonce serves many requests.
+The aiohttp of Ubuntu 24.04 has no digest authentication, and a controller requires: `uri` is path
+and query, `nc` is unquoted and restarts with each nonce, one nonce serves many requests.
 """
 
 import hashlib
@@ -17,7 +16,7 @@ _ALGORITHMS = {'MD5': hashlib.md5, 'SHA-256': hashlib.sha256}
 
 
 class Digest:
-    """Answer the challenges of one server; a nonce is used until the server sends another."""
+    """Digest authentication with one server; a nonce is used until the server sends another."""
 
     def __init__(self, credentials: Credentials):
         self._credentials = credentials
@@ -26,10 +25,10 @@ class Digest:
         self._client_nonce = ''
 
     def challenge(self, header: str) -> None:
-        """Take the server's `WWW-Authenticate` header.
+        """Store a challenge from the `WWW-Authenticate` header.
 
         Raises:
-            NotAuthorised: If it is no digest challenge that can be answered.
+            NotAuthorised: If it is not a supported digest challenge.
         """
         scheme, _, rest = header.partition(' ')
         fields = {name.lower(): quoted or plain for name, quoted, plain in _FIELD.findall(rest)}

@@ -1,6 +1,6 @@
-"""Errors of a controller, typed by what the caller can do about them.
+"""Errors of a controller, typed by the possible reaction of the caller.
 
-Controllers use one code for several errors, so `classify` looks at status, code and message.
+Controllers reuse codes, so `classify` considers status, code and message.
 """
 
 import logging
@@ -12,11 +12,11 @@ _UNPRINTABLE = re.compile('[\0\ud800-\udfff]')
 
 
 class RwsError(RuntimeError):
-    """Base of every error of this package; the message is one printable line.
+    """Base of all errors of this package; the message is one printable line.
 
     Attributes:
-        status: HTTP status, None where no response came.
-        code: The controller's own return code, None where it gave none.
+        status: HTTP status, None without a response.
+        code: Return code of the controller, None without one.
     """
 
     def __init__(self, message: str, *, status: int | None = None, code: int | None = None):
@@ -28,34 +28,34 @@ class RwsError(RuntimeError):
 
 
 class ConfigurationError(RwsError, ValueError):
-    """Bad input of the caller; nothing was sent."""
+    """Invalid input; nothing was sent."""
 
 
 class Unreachable(RwsError):
-    """No connection could be made; nothing was sent."""
+    """No connection; nothing was sent."""
 
 
 class ConnectionLost(RwsError):
-    """The connection broke before the whole response had arrived."""
+    """The connection broke before the response was complete."""
 
 
 class TimedOut(RwsError):
-    """The whole response did not arrive in time."""
+    """The response was not complete in time."""
 
 
 class OutcomeUnknown(RwsError):
-    """A write was sent and not answered: the controller may or may not have carried it out.
+    """A write without a response, which may or may not have been executed.
 
     Read back before writing again.
     """
 
 
 class BadResponse(RwsError):
-    """A response that breaks the protocol of Robot Web Services (cut short, HTML, wrong fields)."""
+    """A response that violates Robot Web Services (truncated, HTML, wrong fields)."""
 
 
 class InternalError(RwsError):
-    """A defect of this package; what was sent before may have been carried out."""
+    """A defect of this package; earlier requests may have been executed."""
 
 
 class NotAuthorised(RwsError):
@@ -75,15 +75,15 @@ class MastershipHeld(Rejected):
 
 
 class MastershipMissing(Rejected):
-    """The write needs a mastership that this session does not hold."""
+    """The write requires a mastership that this session does not hold."""
 
 
 class WrongMode(Rejected):
-    """Not allowed in the present operation mode."""
+    """Not allowed in the current operation mode."""
 
 
 class WrongState(Rejected):
-    """Not allowed in the present execution state (motors off, already running, ...)."""
+    """Not allowed in the current execution state (motors off, already running, ...)."""
 
 
 class NoProgramPointer(WrongState):
@@ -138,8 +138,8 @@ _BY_CODE = {
     -1073445851: ControllerFault,  # system failure
     -1073445858: ControllerFault,  # backup in progress
 }
-# a plain failure and an old "org_code", each used for several errors: the message decides
-_OVERLOADED = {-1073414146, -1073442816}
+_AMBIGUOUS = {-1073414146, -1073442816}
+"""Codes (plain failure, old "org_code") used for several errors; the message decides."""
 _NOT_FOUND = re.compile(
     r'not found|does not exist|unknown (module|symbol|signal)|org_code: -517', re.IGNORECASE
 )
@@ -157,7 +157,7 @@ def classify(status: int, code: int | None, message: str) -> type[RwsError]:
         return MastershipHeld
     if code in _BY_CODE:
         return _BY_CODE[code]
-    if code in _OVERLOADED and (status == 404 or _NOT_FOUND.search(message)):
+    if code in _AMBIGUOUS and (status == 404 or _NOT_FOUND.search(message)):
         return NotFound
     if status in (404, 410):
         return NotFound
@@ -171,15 +171,15 @@ def defect(error: Exception, where: str) -> InternalError:
 
 
 def printable(text: str) -> str:
-    """Return a text with the characters replaced that ROS messages cannot hold.
+    """Return a text with NUL and lone surrogates replaced, which ROS messages cannot hold.
 
-    They are NUL and lone surrogates, which come from JSON escapes and from headers.
+    They originate from JSON escapes and headers.
     """
     return _UNPRINTABLE.sub('\ufffd', text)
 
 
 def short(message: str) -> str:
-    """Return a controller's message without the source file and codes around it."""
+    """Return the text of a controller message without source file and codes."""
     text = re.sub(r'^.*?\.cpp\[\d+\]:?\s*', '', message.replace('\n', ' '))
     text = re.sub(r'\s*(code:)?\s*-\d{6,}\s*(icode:)?\s*-\d+\s*$', '', text)
     return re.sub(r'\s+', ' ', text).strip()[:200]

@@ -1,7 +1,7 @@
 """ABB IRB 120-3/0.58: geometry, limits, speeds, forward kinematics, URDF.
 
-Numbers: ABB data sheet ROB0149EN_D (May 2012) and product specification 3HAC035960. Base frame: z
-up, x forwards; the `tool0` frame stands on the flange with z out of it.
+Sources: ABB, data sheet ROB0149EN_D, 2012; "Product specification IRB 120", 3HAC035960. Base frame:
+z up, x forwards; `tool0` is the flange frame, z outwards.
 """
 
 import math
@@ -27,8 +27,9 @@ LIMITS_RAD = np.deg2rad(
     ]
 )
 MAXIMUM_SPEED_RAD_S = np.deg2rad([250.0, 250.0, 250.0, 320.0, 320.0, 420.0])
-MASSES_KG = (6.215, 3.067, 3.909, 2.944, 1.328, 0.546, 0.137)  # base, links 1 to 6
-# RViz draws links without a material in bright red
+MASSES_KG = (6.215, 3.067, 3.909, 2.944, 1.328, 0.546, 0.137)
+"""Masses of the base and links 1 to 6 [kg]."""
+# RViz renders links without material in red
 _MATERIAL = '<material name="abb_white"><color rgba="0.93 0.93 0.91 1"/></material>'
 _FLANGE_TO_TOOL0 = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])  # Ry(90 deg)
 
@@ -64,10 +65,10 @@ def forward_kinematics(joints_rad: np.ndarray) -> np.ndarray:
 
 
 def check_joints(joints_rad: ArrayLike) -> np.ndarray:
-    """Return the joint angles [rad] as an array, shape (6,), after a check of their limits.
+    """Return joint angles [rad], shape (6,), after a check of the limits.
 
     Raises:
-        ConfigurationError: If one is not finite or outside its limit, or there are not six.
+        ConfigurationError: If there are not six, or one is not finite or outside its limit.
     """
     joints = np.asarray(joints_rad, dtype=float)
     if joints.shape != (6,):
@@ -83,7 +84,7 @@ def check_joints(joints_rad: ArrayLike) -> np.ndarray:
 
 
 def urdf(prefix: str = 'abb_') -> str:
-    """Return the URDF of the robot, with cylinders as links.
+    """Return the URDF of the robot, with cylindrical links.
 
     Links: `<prefix>base_link`, `<prefix>link_1..6`, `<prefix>tool0`.
     """

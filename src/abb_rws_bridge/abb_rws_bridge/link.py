@@ -1,4 +1,4 @@
-"""Keep a controller connected in a thread, for callers without an event loop."""
+"""Connection to a controller in a thread, for callers without an event loop."""
 
 import asyncio
 import threading
@@ -14,11 +14,11 @@ _CLOSE_TIMEOUT_S = 5.0
 
 
 class Job(Generic[Result]):
-    """A coroutine that runs in the link's thread.
+    """Coroutine in the thread of the link.
 
     Attributes:
-        future: Done when the coroutine has ended, also after `cancel`; its `finally` blocks have
-            then run. Its exceptions are RwsErrors and CancelledError.
+        future: Done when the coroutine has ended, `finally` blocks included, also after `cancel`.
+            Its exceptions are RwsError and CancelledError.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, work: Coroutine[None, None, Result]):
@@ -32,13 +32,13 @@ class Job(Generic[Result]):
             return await work
         except RwsError:
             raise
-        except Exception as error:  # must not end the node, which may hold something
+        except Exception as error:  # must not end the node during a move
             raise defect(error, 'command') from error
 
     def cancel(self) -> None:
-        """Cancel the coroutine, once: a second time would interrupt its `finally` blocks.
+        """Cancel the coroutine once; a second time would interrupt its `finally` blocks.
 
-        Harmless when the coroutine has ended.
+        Without effect after its end.
         """
         if not self._cancelled and not self.future.done():
             self._cancelled = True
@@ -50,7 +50,7 @@ class Job(Generic[Result]):
 
 
 class Link:
-    """Run Controller and Monitor in a thread from `open` to `close`.
+    """Controller and monitor in a thread, from `open` to `close`.
 
     Args:
         make_controller: Called in the thread at every `open`.
@@ -71,28 +71,28 @@ class Link:
         self._controller: Controller | None = None
         self._failure: RwsError | None = None
         self._jobs: list[Job] = []
-        self._news = threading.Condition()
+        self._changed = threading.Condition()
 
     @property
     def known(self) -> Knowledge:
-        """Newest value of everything; empty before `open`."""
+        """Latest values; empty before `open`."""
         return self._monitor.known if self._monitor is not None else Knowledge()
 
     @property
     def events_live(self) -> bool:
-        """Whether events arrive; otherwise everything is polled."""
+        """Whether events arrive; without them all values are polled."""
         return self._monitor is not None and self._monitor.subscription.live
 
     @property
     def sessions_used(self) -> int:
-        """Count of the sessions that the controller has given since `open`."""
+        """Number of sessions opened since `open`."""
         return self._controller.session.generation if self._controller is not None else 0
 
     def open(self, timeout_s: float) -> None:
-        """Connect and wait until the state of the controller is known.
+        """Connect and wait for the state of the controller.
 
         Raises:
-            RwsError: If it is not known in time; the link is closed again.
+            RwsError: If it is unknown after the time limit; the link is closed then.
         """
         if self._thread is not None:
             return
@@ -101,11 +101,11 @@ class Link:
             target=lambda: asyncio.run(self._main()), name='abb_rws_bridge', daemon=True
         )
         self._thread.start()
-        with self._news:
-            told = self._news.wait_for(
+        with self._changed:
+            notified = self._changed.wait_for(
                 lambda: self._failure is not None or _complete(self.known), timeout_s
             )
-        if not told or self._failure is not None:
+        if not notified or self._failure is not None:
             error = self._failure or Unreachable(
                 f'controller not ready within {timeout_s} s: {self.known.error or self.known.link}'
             )
@@ -113,7 +113,7 @@ class Link:
             raise error
 
     def close(self) -> None:
-        """Log out and end the thread; harmless when closed."""
+        """Log out and end the thread; without effect when closed."""
         thread, self._thread = self._thread, None
         if thread is None:
             return
@@ -142,16 +142,16 @@ class Link:
         try:
             async with self._make_controller() as controller:
                 self._controller = controller
-                self._monitor = Monitor(controller, self._tell, self._ping_s)
+                self._monitor = Monitor(controller, self._notify, self._ping_s)
                 polling = asyncio.create_task(self._monitor.run())
                 await self._stop.wait()
                 await self._end_jobs(polling)
         except RwsError as error:
             self._failure = error
-            self._tell('link')
+            self._notify('link')
 
     async def _end_jobs(self, polling: asyncio.Task) -> None:
-        """Cancel every job and wait for its end: a running move stops the robot before logout."""
+        """Cancel all jobs and wait for their end, so that a move stops the robot before logout."""
         for job in self._jobs:
             job.cancel()
         await asyncio.gather(
@@ -162,9 +162,9 @@ class Link:
             *(asyncio.all_tasks() - {asyncio.current_task()}), return_exceptions=True
         )
 
-    def _tell(self, name: str) -> None:
-        with self._news:
-            self._news.notify_all()
+    def _notify(self, name: str) -> None:
+        with self._changed:
+            self._changed.notify_all()
         self._on_change(name)
 
 

@@ -1,8 +1,8 @@
-"""Keep the state of a controller and of the link to it up to date, by polling and events.
+"""Monitor of a controller by polling and events.
 
-Two of three reads ask for the joint angles, the third for the next status value. Every value has an
-age, which grows while the value is not refreshed. A status value is due at most once at a time, so
-that no flood of events delays the others.
+Two of three reads are joint angles, the third the next due status value. The age of a value grows
+until it is refreshed. A status value is queued at most once, so that a flood of events cannot delay
+the others.
 """
 
 import asyncio
@@ -38,13 +38,19 @@ from abb_rws_bridge.values import (
 CONNECTING, UP, LOST, BUSY, REFUSED = 'connecting', 'up', 'lost', 'busy', 'refused'
 _LONGEST_DELAY_S = {LOST: 0.5, BUSY: 4.0, REFUSED: 4.0}
 _ELOG = '/rw/elog/0'
+_RESOURCES = (
+    '/rw/panel/opmode',
+    '/rw/panel/speedratio',
+    '/rw/rapid/execution;ctrlexecstate',
+    _ELOG,
+)
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass
 class Knowledge:
-    """Newest value of everything; None before the first."""
+    """Latest values; None before the first read."""
 
     link: str = CONNECTING
     error: str = ''
@@ -60,12 +66,12 @@ class Knowledge:
 
     @property
     def ready(self) -> bool:
-        """Whether the link is up and the controller has RAPID tasks (none while it starts)."""
+        """Whether the link is up and the controller has RAPID tasks (none while booting)."""
         return self.link == UP and self.tasks is not None and bool(self.tasks.value)
 
 
 class Monitor:
-    """Keep a Knowledge up to date until `run` is cancelled.
+    """Monitor that updates `known` until `run` is cancelled.
 
     Args:
         on_change: Called in the event loop with the name of each refreshed value ('joints',
@@ -82,9 +88,9 @@ class Monitor:
         self.subscription = Subscription(
             controller.session,
             controller.dialect,
-            self._resources(controller),
-            self._take_event,
-            self._resync,
+            dict.fromkeys((controller.dialect.control_state_path, *_RESOURCES), MEDIUM),
+            self._on_event,
+            self._enqueue_all,
             ping_s,
         )
         self._controller, self._on_change = controller, on_change
@@ -104,18 +110,8 @@ class Monitor:
             'event_log': controller.event_log
         }
 
-    def _resources(self, controller: Controller) -> dict[str, int]:
-        panel = controller.dialect.control_state_path
-        return {
-            panel: MEDIUM,
-            '/rw/panel/opmode': MEDIUM,
-            '/rw/panel/speedratio': MEDIUM,
-            '/rw/rapid/execution;ctrlexecstate': MEDIUM,
-            _ELOG: MEDIUM,
-        }
-
     async def run(self) -> None:
-        """Poll until cancelled, with a growing pause while the controller does not answer."""
+        """Poll until cancelled, with an increasing delay while the controller does not respond."""
         events, delay_s = asyncio.create_task(self._events()), 0.1
         try:
             while True:
@@ -131,7 +127,7 @@ class Monitor:
             await asyncio.gather(events, return_exceptions=True)
 
     def _explain(self, error: Exception) -> tuple[str, str]:
-        """Return state and error of the link after an exception, which never ends the polling."""
+        """Return link state and error message of an exception, which never ends the polling."""
         if not isinstance(error, RwsError):
             error = defect(error, 'polling')
         link = (
@@ -148,7 +144,7 @@ class Monitor:
         await self.subscription.run()
 
     async def _poll(self) -> NoReturn:
-        """Read everything once, then in turn, until a read fails with an error of the link."""
+        """Read all values once, then in turn, until a read fails with a link error."""
         await self._refresh('joints', self._controller.joints)
         for name, read in (self._reads | self._slow_reads).items():
             await self._refresh(name, read)
@@ -156,7 +152,7 @@ class Monitor:
             for _ in range(2):
                 await self._refresh('joints', self._controller.joints)
             if not self._due:
-                self._want(*self._reads, *(self._slow_reads if self._rounds % 10 == 0 else ()))
+                self._enqueue(*self._reads, *(self._slow_reads if self._rounds % 10 == 0 else ()))
                 self._rounds += 1
             await self._settle()
             name = self._due.pop(0)
@@ -165,14 +161,14 @@ class Monitor:
     async def _settle(self) -> None:
         try:
             await self._controller.settle()
-        except RwsError as error:  # the next reads show whether the link is up
-            _log.warning('mastership or session not given back: %s', error)
+        except RwsError as error:  # the next read determines the link state
+            _log.warning('mastership or session not released: %s', error)
 
     async def _refresh(self, name: str, read: Callable[[], Awaitable[Aged]]) -> None:
         before = getattr(self.known, name)
         try:
             value = await read()
-        except (Rejected, BadResponse) as error:  # the link is up; only this value grows old
+        except (Rejected, BadResponse) as error:  # the link is up; only this value ages
             self._set_link(UP, f'{name}: {error}')
             return
         if name == 'joints' and before is not None:
@@ -181,10 +177,10 @@ class Monitor:
         setattr(self.known, name, value)
         still_failing = self.known.link == UP and not self.known.error.startswith(f'{name}:')
         self._set_link(UP, self.known.error if still_failing else '')
-        self._tell(name)
+        self._notify(name)
 
     def _check_announced(self, name: str, before: Aged | None, now: Aged) -> None:
-        """Renew the subscription when two polls in a row show a change that no event reported."""
+        """Renew the subscription if two consecutive polls show a change without an event."""
         if (
             name not in ('control_state', 'operation_mode', 'speed_ratio')
             or before is None
@@ -202,27 +198,27 @@ class Monitor:
         self.known.link, self.known.error = link, error
         if changed:
             _log.info('link %s %s', link, error)
-            self._tell('link')
+            self._notify('link')
 
-    def _tell(self, name: str) -> None:
+    def _notify(self, name: str) -> None:
         self._changed.set()
         self._on_change(name)
 
-    def _want(self, *names: str) -> None:
-        """Let values be read after those that are due already."""
+    def _enqueue(self, *names: str) -> None:
+        """Append values to the queue of reads."""
         self._due += [name for name in names if name not in self._due]
 
-    def _resync(self) -> None:
-        self._want(*self._reads, *self._slow_reads)
+    def _enqueue_all(self) -> None:
+        self._enqueue(*self._reads, *self._slow_reads)
 
-    def _take_event(self, event: Event) -> None:
-        """Take the value of an event.
+    def _on_event(self, event: Event) -> None:
+        """Store the value of an event.
 
         Raises:
-            BadResponse: If it is not a value of the protocol.
+            BadResponse: If the value violates the protocol.
         """
         if event.resource.startswith(_ELOG):
-            self._want(*self._reads, 'event_log')  # the log only after the states
+            self._enqueue(*self._reads, 'event_log')  # states before the log
             return
         for name, kind, convert in (
             ('control_state', 'ctrlstate', control_state),
@@ -234,7 +230,7 @@ class Monitor:
                 value = Aged(convert(event.fields[kind]), event.arrived_s)
                 self._unannounced.pop(name, None)
                 setattr(self.known, name, value)
-                self._tell(name)
+                self._notify(name)
 
     def _execution(self, text: str) -> Execution:
         before = self.known.execution
@@ -243,7 +239,7 @@ class Monitor:
     async def wait_for(
         self, condition: Callable[[Knowledge], bool], timeout_s: float | None
     ) -> bool:
-        """Wait until the condition holds; return whether it did in time."""
+        """Wait for a condition; return False after the time limit."""
         try:
             async with asyncio.timeout(timeout_s):
                 while not condition(self.known):

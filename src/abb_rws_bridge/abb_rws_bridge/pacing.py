@@ -1,4 +1,4 @@
-"""Limit the rate of requests: a controller accepts fewer than 20 a second."""
+"""Rate limit of requests; a controller accepts fewer than 20 per second."""
 
 import asyncio
 import time
@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 
 
 class Pacer:
-    """Keep a minimum interval between requests, with a separate lane for those that stop the robot.
+    """Minimum interval between requests, with a separate lane for requests that stop the robot.
 
-    Each lane has one request in flight. The urgent lane does not wait for the normal one to come
-    back, so that a read that hangs cannot delay a stop; the interval between starts holds for both.
+    Each lane has one request in flight. The urgent lane does not wait for the normal one, so that a
+    hanging read cannot delay a stop; the interval between starts holds across both lanes.
     """
 
     def __init__(self, interval_s: float = 0.055):
@@ -21,12 +21,12 @@ class Pacer:
 
     @asynccontextmanager
     async def lane(self, urgent: bool) -> AsyncIterator[None]:
-        """Hold one lane for a request; first come, first served within a lane."""
+        """Hold a lane for one request, in order of arrival."""
         async with self._lanes[urgent]:
             yield
 
     async def start(self, urgent: bool) -> None:
-        """Wait until a request of this lane may start; the caller then sends it at once."""
+        """Wait until a request of this lane may start; send it immediately afterwards."""
         self._urgent_waiting += urgent
         try:
             while True:

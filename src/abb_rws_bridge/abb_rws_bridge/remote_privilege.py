@@ -1,4 +1,4 @@
-"""Remote privilege in manual mode (RMMP): the operator at the pendant allows a session to write."""
+"""Remote privilege in manual mode (RMMP), granted by the operator at the pendant."""
 
 import asyncio
 import logging
@@ -23,24 +23,24 @@ async def remote_privilege(
 ) -> AsyncIterator[None]:
     """Hold the privilege to modify for the block, and release it however the block ends.
 
-    Writes to the program also need the mastership. They are refused once the operator has revoked
-    the privilege.
+    Program writes also require the mastership, and are refused once the operator has revoked the
+    privilege.
 
     Args:
-        timeout_s: Time for the operator to answer the question on the pendant [s].
-        poll_s: Period at which the state of the privilege is polled [s].
+        timeout_s: Time limit for the operator to grant the request on the pendant [s].
+        poll_s: Poll period [s].
 
     Raises:
-        WrongMode: If the controller is in automatic, where no privilege is needed.
-        MastershipHeld: If another client holds it or has asked for it.
-        AccessDenied: If the operator refused, or did not answer in time.
+        WrongMode: If the controller is in automatic mode, which requires no privilege.
+        MastershipHeld: If another client holds or has requested it.
+        AccessDenied: If the operator refused or did not answer in time.
     """
     try:
-        question = controller.dialect.post(_PATH, form={'privilege': 'modify'})
-        await controller.session.request(replace(question, success=(202,)))
+        request = controller.dialect.post(_PATH, form={'privilege': 'modify'})
+        await controller.session.request(replace(request, success=(202,)))
         await _granted(controller, timeout_s, poll_s)
     except (AccessDenied, OutcomeUnknown, asyncio.CancelledError):
-        await asyncio.shield(_cancel(controller))  # the question must not stay on the pendant
+        await asyncio.shield(_cancel(controller))  # withdraw the request from the pendant
         raise
     keeping = asyncio.create_task(_keep(controller, poll_s))
     try:
@@ -58,7 +58,7 @@ async def _granted(controller: Controller, timeout_s: float, poll_s: float) -> N
                 await asyncio.sleep(min(poll_s, 0.25))
     except TimeoutError as error:
         raise AccessDenied(
-            f'remote privilege was not granted within {timeout_s} s: answer the question on the '
+            f'remote privilege was not granted within {timeout_s} s: grant the request on the '
             'pendant'
         ) from error
     if status != 'GRANTED':
@@ -82,11 +82,11 @@ async def _keep(controller: Controller, poll_s: float) -> None:
                 _log.warning('remote privilege is lost: %s', status)
                 return
         except RwsError as error:
-            _log.warning('remote privilege not asked about: %s', error)
+            _log.warning('remote privilege not polled: %s', error)
 
 
 async def _cancel(controller: Controller) -> None:
     try:
         await controller.session.request(controller.dialect.post(_PATH, 'cancel'))
-    except RwsError as error:  # without polling it lapses by itself
-        _log.warning('remote privilege not given back: %s', error)
+    except RwsError as error:  # it expires without polling
+        _log.warning('remote privilege not released: %s', error)

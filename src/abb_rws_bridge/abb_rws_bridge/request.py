@@ -1,4 +1,4 @@
-"""A request, its response, and the errors of answers that do not confirm it."""
+"""Request, response, and the errors of responses that do not confirm a request."""
 
 from dataclasses import dataclass, field
 
@@ -8,12 +8,12 @@ from abb_rws_bridge.errors import BadResponse, Busy, OutcomeUnknown, RwsError, c
 
 @dataclass(frozen=True)
 class Request:
-    """A request: path from the root, query, form.
+    """Request: path from the root, query, form.
 
     Attributes:
-        urgent: It stops the robot and does not queue.
-        success: Documented statuses of success; any other one is an error. Empty takes 200 for a
-            read and 204 for a write.
+        urgent: It stops the robot and overtakes queued requests.
+        success: Documented success statuses; empty for 200 (read) or 204 (write). Any other status
+            is an error.
     """
 
     method: str
@@ -25,13 +25,13 @@ class Request:
 
     @property
     def succeeds_with(self) -> tuple[int, ...]:
-        """Statuses of success."""
+        """Success statuses."""
         return self.success or ((200,) if self.method == 'GET' else (204,))
 
 
 @dataclass(frozen=True)
 class Response:
-    """A response, the start of its request (monotonic clock [s]) and the number of its session."""
+    """Response, start of its request (monotonic clock [s]) and number of its session."""
 
     document: body.Document
     headers: dict[str, str]
@@ -40,14 +40,14 @@ class Response:
 
 
 def unanswered(request: Request, kind: type[RwsError], message: str) -> RwsError:
-    """Return the error of a request without a valid answer: a write may have been carried out."""
+    """Return the error of a request without a valid response: a write may have been executed."""
     if request.method == 'GET':
         return kind(message)
-    return OutcomeUnknown(f'{message}; it may have been done: read back before trying again')
+    return OutcomeUnknown(f'{message}; it may have been executed: read back before trying again')
 
 
 def refusal(request: Request, status: int, content: bytes) -> RwsError:
-    """Return the error of an answer that does not confirm the request."""
+    """Return the error of a response that does not confirm the request."""
     where = f'{request.method} {request.path}'
     if status in (429, 503):
         return Busy(
@@ -56,7 +56,7 @@ def refusal(request: Request, status: int, content: bytes) -> RwsError:
         )
     if status < 400 and status not in request.succeeds_with:
         expected = ' or '.join(map(str, request.succeeds_with))
-        message = f'{where}: answered with HTTP {status} instead of {expected}'
+        message = f'{where}: responded with HTTP {status} instead of {expected}'
         if 200 <= status < 300:
             return unanswered(request, BadResponse, message)
         return BadResponse(f'{message}: check host and port', status=status)

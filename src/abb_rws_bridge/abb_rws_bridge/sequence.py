@@ -1,6 +1,6 @@
-"""Move the robot as the gripper paper does, with the controller's own RAPID program.
+"""Joint move by the RAPID program, as in the gripper paper.
 
-Reset the program pointer, write the target variable, start the program, stop it on arrival.
+Sequence: reset the program pointer, write the target variable, start, stop on arrival.
 """
 
 import asyncio
@@ -49,15 +49,15 @@ async def move_to(
     timeout_s: float = 30.0,
     progress: Callable[[float], None] = lambda _error_rad: None,
 ) -> Arrival:
-    """Move to joint angles [rad] with the controller's own program; stop it however the move ends.
+    """Move to joint angles [rad] by the RAPID program; stop it however the move ends.
 
     Args:
-        progress: Called with the largest joint distance left [rad] at every new sample.
+        progress: Called with the largest remaining joint error [rad] at every sample.
 
     Raises:
         ConfigurationError: If the target is outside the limits; nothing was sent.
-        WrongMode: If the controller is not in automatic.
-        WrongState: If the motors are off or a program runs already.
+        WrongMode: If the controller is not in automatic mode.
+        WrongState: If the motors are off or a program is running.
         MoveFailed: If the program stopped early or the target was not reached in time.
     """
     target = irb120.check_joints(target_rad)
@@ -73,12 +73,12 @@ async def move_to(
 
 
 async def _check_ready(controller: Controller, known: Knowledge) -> None:
-    """Ask the controller, because the known state may be older than the last command."""
+    """Query the controller; the monitored state may be older than the last command."""
     if not known.ready:
         why = (
             f'link {known.link} {known.error}'.rstrip()
             if known.link != UP
-            else 'it has no tasks yet: it is starting'
+            else 'no RAPID tasks yet: it is booting'
         )
         raise WrongState(f'the controller is not ready: {why}')
     mode = (await controller.operation_mode()).value
@@ -102,12 +102,12 @@ async def _arrive(
     end_s, seen_s = started_s + timeout_s, started_s
     while time.monotonic() < end_s:
 
-        def has_news(known: Knowledge, seen_s: float = seen_s) -> bool:
+        def has_changed(known: Knowledge, seen_s: float = seen_s) -> bool:
             return _fresh(known, seen_s) or _interrupted(known, started_s) != ''
 
-        fresh = await monitor.wait_for(has_news, 0.1)
+        fresh = await monitor.wait_for(has_changed, 0.1)
         if _interrupted(monitor.known, started_s):
-            # the controller often tells the cause just after the end of the program
+            # the cause is often reported just after the end of the program
             await monitor.wait_for(lambda known: not _motors_on(known), 0.3)
             raise MoveFailed(_interrupted(monitor.known, started_s))
         sample = monitor.known.joints
@@ -129,7 +129,7 @@ def _fresh(known: Knowledge, seen_s: float) -> bool:
 
 
 def _interrupted(known: Knowledge, started_s: float) -> str:
-    """Return why the move cannot continue (empty: it can) by values from after its start."""
+    """Return the reason for ending the move from values after its start; empty to continue."""
     asked_s = started_s if known.joints is None else max(known.joints.asked_s, started_s)
     if time.monotonic() - asked_s > BLIND_S:
         link = f'link {known.link} {known.error}'.rstrip()
@@ -151,7 +151,7 @@ def _motors_on(known: Knowledge) -> bool:
 
 
 async def _stop(controller: Controller) -> None:
-    """Stop the program; repeat the request while no answer comes, which does no harm."""
+    """Stop the program; repeat the request until it is confirmed, for STOP_RETRY_S."""
     end_s = time.monotonic() + STOP_RETRY_S
     while True:
         try:

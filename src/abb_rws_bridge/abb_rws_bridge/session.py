@@ -1,8 +1,8 @@
 """HTTP session with a controller: authentication, cookies, pacing, deadlines and typed errors.
 
 A controller has few sessions (70 on IRC5) and frees them only after minutes, so the client keeps
-one and logs out at the end. It repeats a read whose connection broke, once. It never repeats a
-write, because the controller may have carried it out.
+one and logs out at the end. A read is repeated once after a broken connection; a write is never
+repeated, because the controller may have executed it.
 """
 
 import asyncio
@@ -45,11 +45,11 @@ class Endpoint:
     """Address of a controller, time limits and TLS.
 
     Attributes:
-        timeout_s: Limit for a whole request with its body [s]; below 1 s, so that a frozen
-            controller is noticed within 1 s.
-        interval_s: Least time between the starts of two requests [s].
-        ca_file: Certificates to trust besides the system's (a controller's own is self-signed).
-        verify_tls: False trusts any certificate; for a lab network only.
+        timeout_s: Time limit of a request including the body [s]; below 1 s, so that a frozen
+            controller is detected within 1 s.
+        interval_s: Minimum time between the starts of two requests [s].
+        ca_file: Additional trusted certificates (controllers have self-signed ones).
+        verify_tls: False accepts any certificate; for a lab network only.
     """
 
     host: str
@@ -67,7 +67,7 @@ class Endpoint:
 
     @property
     def is_loopback(self) -> bool:
-        """True if requests stay on this machine."""
+        """True if the host is this machine."""
         try:
             return self.host == 'localhost' or ipaddress.ip_address(self.host).is_loopback
         except ValueError:
@@ -91,7 +91,7 @@ class Endpoint:
 
 
 class Session:
-    """Send requests over one session; use it as an async context, which logs out at the end.
+    """Requests over one session; use it as an async context, which logs out at the end.
 
     Raises:
         ConfigurationError: If `ca_file` cannot be used, or the password would cross the network
@@ -124,10 +124,7 @@ class Session:
 
     @property
     def generation(self) -> int:
-        """Count of the sessions that the controller has given so far.
-
-        It increases when a session was lost and another one given.
-        """
+        """Number of sessions opened by the controller; increases when one was lost."""
         return self._cookies.generation
 
     async def __aenter__(self) -> 'Session':
@@ -146,7 +143,7 @@ class Session:
         await self.close()
 
     async def close(self) -> None:
-        """Log out, which frees the session and its masterships at once, and close the sockets."""
+        """Log out, which frees the session and its masterships, and close the sockets."""
         if self._http is None:
             return
         try:
@@ -154,7 +151,7 @@ class Session:
                 try:
                     await end()
                 except RwsError as error:
-                    # The controller frees the session by itself after some minutes.
+                    # the session expires after some minutes
                     _log.info('no logout: %s', error)
         finally:
             await self._http.close()
@@ -164,22 +161,22 @@ class Session:
         """End the session, its masterships and subscriptions; the next request opens another.
 
         Raises:
-            RwsError: If the controller did not confirm it; the session is kept then.
+            RwsError: If the controller did not confirm it; the session is kept.
         """
         if self._cookies.has_session:
             await self.request(Request('GET', '/logout', urgent=True, success=(204,)))
 
     async def end_replaced(self) -> None:
-        """End the sessions in whose place the controller gave another one.
+        """End sessions that the controller has replaced.
 
-        Most are lost already, but two requests at once may each have been given one.
+        Most are lost already, but two concurrent requests may each have opened one.
 
         Raises:
-            RwsError: If a session may still be there; the next call tries again.
+            RwsError: If a session may still be open; the next call tries again.
         """
         request = Request('GET', '/logout', success=(204,))
         for cookie in self._cookies.replaced[:]:
-            # without credentials, so that it cannot open a session
+            # without credentials, which could open a session
             headers = self._headers | {'Cookie': f'{SESSION_COOKIE}={cookie}'}
             async with self._pacer.lane(False):
                 await self._pacer.start(False)
@@ -189,13 +186,13 @@ class Session:
             self._cookies.replaced = [c for c in self._cookies.replaced if c != cookie]
 
     async def request(self, request: Request) -> Response:
-        """Send a request and return the whole response.
+        """Send a request and return the response.
 
         Raises:
-            RwsError: The subclass says whether the controller may have carried out the request.
+            RwsError: The subclass states whether the request may have been executed.
         """
         async with self._pacer.lane(request.urgent):
-            if not self._cookies.has_session:  # two first requests at once would open two sessions
+            if not self._cookies.has_session:  # concurrent first requests would open two
                 async with self._login:
                     return await self._attempt(request)
             return await self._attempt(request)
@@ -205,7 +202,7 @@ class Session:
     ) -> aiohttp.ClientWebSocketResponse:
         """Open a WebSocket with the cookies of this session.
 
-        It carries no credentials, so that it cannot open a session where this one was lost.
+        Without credentials, which could open a new session if this one was lost.
 
         Raises:
             RwsError: If the WebSocket could not be opened.
@@ -243,13 +240,13 @@ class Session:
         end_s = time.monotonic() + self.endpoint.timeout_s
         try:
             return await self._exchange(request, None)
-        except ConnectionLost:  # only reads end so; a write ends as OutcomeUnknown
+        except ConnectionLost:  # reads only; a write ends as OutcomeUnknown
             if time.monotonic() > end_s - 0.2 * self.endpoint.timeout_s:
                 raise
         return await self._exchange(request, end_s)
 
     async def _exchange(self, request: Request, end_s: float | None) -> Response:
-        """Send a request; if the controller asks for authentication, repeat it with a new nonce."""
+        """Send a request; after an authentication challenge repeat it with the new nonce."""
         for challenged in (False, True):
             await self._pacer.start(request.urgent)
             asked_s = time.monotonic()
@@ -284,7 +281,7 @@ class Session:
     async def _send(
         self, request: Request, limit_s: float, headers: dict[str, str]
     ) -> tuple[int, dict[str, str], bytes]:
-        """Return status, headers by their name in small letters, and body of the answer."""
+        """Return status, headers by lower-case name, and body of the response."""
         http, url = self._open_http(), self._url(request)
         headers = headers | {'Accept-Encoding': 'identity'}
         data = None
@@ -297,13 +294,13 @@ class Session:
                 async with http.request(
                     request.method, url, headers=headers, data=data, allow_redirects=False
                 ) as response:
-                    if request.path != '/logout':  # valid even if the body never comes
+                    if request.path != '/logout':  # valid even without the body
                         self._cookies.take(response.headers.getall('Set-Cookie', []))
                     answered = {k.lower(): printable(v) for k, v in response.headers.items()}
                     return response.status, answered, await _read(response)
         except TimeoutError as error:
             raise unanswered(
-                request, TimedOut, f'{where}: no whole answer within {limit_s:.2f} s'
+                request, TimedOut, f'{where}: no complete response within {limit_s:.2f} s'
             ) from error
         except aiohttp.ClientConnectorError as error:
             raise Unreachable(
@@ -316,7 +313,7 @@ class Session:
                 ConnectionLost,
                 f'{where}: connection lost ({error or type(error).__name__})',
             ) from error
-        except ValueError as error:  # from aiohttp, about parts of the answer
+        except ValueError as error:  # malformed response
             raise unanswered(request, BadResponse, f'{where}: {error}') from error
 
     def _authorization(self, request: Request, target: str) -> dict[str, str]:

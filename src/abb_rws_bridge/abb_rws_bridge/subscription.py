@@ -1,6 +1,6 @@
-"""Events over the WebSocket: registration, liveness, reconnection.
+"""Events over a WebSocket: registration, liveness, reconnection.
 
-Events only make news arrive sooner: the owner also polls, and reads everything again after a gap.
+Events only reduce latency: the owner also polls, and reads all values again after a gap.
 """
 
 import asyncio
@@ -27,10 +27,9 @@ from abb_rws_bridge.request import Request
 from abb_rws_bridge.session import Session
 
 LOW, MEDIUM, HIGH = 0, 1, 2
-"""Priorities: events at most every 5 s, 0.4 s, 0.05 s.
-
-HIGH is for I/O signals and persistent variables only.
-"""
+"""Priorities: events at most every 5 s, 0.4 s, 0.05 s; HIGH for signals and variables only."""
+_FIRST_DELAY_S, _LONGEST_DELAY_S = 0.1, 2.0
+"""Delay of a reconnection, doubled after each failure [s]."""
 _POLL_ADDRESS = re.compile(r'(?:[a-z]+://[^/]*)?/poll/([\w-]{1,64})', re.ASCII)
 
 _log = logging.getLogger(__name__)
@@ -38,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Event:
-    """A change: resource as it was subscribed, fields, arrival (monotonic clock [s])."""
+    """Change of a resource: path as subscribed, fields, arrival time (monotonic clock [s])."""
 
     resource: str
     kind: str
@@ -47,17 +46,17 @@ class Event:
 
 
 class Subscription:
-    """Keep one group of resources subscribed until `run` is cancelled.
+    """Subscription to one group of resources until `run` is cancelled.
 
-    Another group is registered only when the last one is known to be gone. A group whose number
-    never arrived goes with the session, which is logged out.
+    A new group is registered only after the deletion of the previous one is confirmed. A group
+    whose number is unknown is ended by logging out.
 
     Args:
-        resources: Priority by resource; each event repeats the resource literally.
-        on_event: Called with every event, in order; raises BadResponse for a value that is not of
-            the protocol, which counts as a gap.
-        on_gap: Called when events may have been missed: read the resources again.
-        ping_s: Period of the pings [s]; without an answer for half of it the socket is dead.
+        resources: Priority by resource; events repeat the path as subscribed.
+        on_event: Called with every event, in order; raises BadResponse for an invalid value, which
+            counts as a gap.
+        on_gap: Called when events may have been missed; read the resources again.
+        ping_s: Ping period [s]; a socket without a response for half of it is closed.
     """
 
     def __init__(
@@ -68,23 +67,20 @@ class Subscription:
         on_event: Callable[[Event], None],
         on_gap: Callable[[], None],
         ping_s: float = 2.0,
-        first_delay_s: float = 0.1,
-        longest_delay_s: float = 2.0,
     ):
         self.live = False
         self.registrations = 0
         self._session, self._dialect, self._resources = session, dialect, dict(resources)
         self._on_event, self._on_gap = on_event, on_gap
         self._ping_s = ping_s if dialect.pings else None
-        self._delays_s = first_delay_s, longest_delay_s
         self._group: str | None = None
         self._generation = 0
         self._renew = self._unnamed_group = self._saw_bad_event = False
         self._socket: aiohttp.ClientWebSocketResponse | None = None
 
     async def run(self) -> None:
-        """Register and listen, again after every loss; when cancelled, delete the registration."""
-        delay_s = self._delays_s[0]
+        """Register and receive, again after every loss; delete the registration when cancelled."""
+        delay_s = _FIRST_DELAY_S
         try:
             while True:
                 opened_s = time.monotonic()
@@ -92,14 +88,14 @@ class Subscription:
                     await self._listen(await self._open())
                 except RwsError as error:
                     _log.info('subscription: %s', error)
-                except Exception as error:  # events only save time: polling goes on
+                except Exception as error:  # polling continues
                     defect(error, 'events')
                 finally:
                     await self._close_socket()
-                if time.monotonic() - opened_s > self._delays_s[1]:
-                    delay_s = self._delays_s[0]
+                if time.monotonic() - opened_s > _LONGEST_DELAY_S:
+                    delay_s = _FIRST_DELAY_S
                 await asyncio.sleep(delay_s)
-                delay_s = min(2 * delay_s, self._delays_s[1])
+                delay_s = min(2 * delay_s, _LONGEST_DELAY_S)
         finally:
             try:
                 await self._unregister()
@@ -107,8 +103,8 @@ class Subscription:
                 _log.info('subscription not deleted: %s', error)  # it ends with the session
 
     async def suspect(self) -> None:
-        """Drop the group after a change that came without an event; `run` registers another."""
-        _log.warning('a change came without its event: subscribing again')
+        """Drop the group after a change without an event; `run` registers a new one."""
+        _log.warning('change without an event: renewing the subscription')
         self._renew = True
         await self._close_socket()
 
@@ -146,13 +142,13 @@ class Subscription:
         found = next((m for m in map(_POLL_ADDRESS.fullmatch, links) if m), None)
         if found is None:
             self._unnamed_group = True
-            raise BadResponse(f'subscription answered without its poll address: {links[0]!r}')
+            raise BadResponse(f'response to a subscription without a poll path: {links[0]!r}')
         self._group, self._generation = found[1], response.generation
         self.registrations += 1
         return self._group
 
     async def _connect(self, group: str) -> aiohttp.ClientWebSocketResponse:
-        # the response holds the controller's own address, which is wrong behind a router
+        # the host in the response is wrong behind a router
         endpoint = self._session.endpoint
         scheme = 'wss' if endpoint.tls else 'ws'
         url = endpoint.url.with_scheme(scheme).with_path(f'/poll/{group}')
@@ -168,7 +164,7 @@ class Subscription:
             message = await socket.receive()
             if message.type == aiohttp.WSMsgType.TEXT:
                 self._dispatch(message.data)
-                await asyncio.sleep(0)  # messages that wait must not delay the other tasks
+                await asyncio.sleep(0)  # let other tasks run between queued messages
             elif message.type != aiohttp.WSMsgType.BINARY:
                 raise ConnectionLost(
                     f'WebSocket closed ({socket.close_code}, {message.extra or message.data})'
@@ -180,7 +176,7 @@ class Subscription:
             for event in events_of(text, arrived_s):
                 self._on_event(event)
         except BadResponse as error:
-            if not self._saw_bad_event:  # of a series only the first
+            if not self._saw_bad_event:  # log only the first of a series
                 _log.warning('event dropped: %s', error)
             self._saw_bad_event = True
             self._on_gap()
@@ -192,7 +188,7 @@ class Subscription:
         socket, self._socket = self._socket, None
         if socket is not None and not socket.closed:
             try:
-                async with asyncio.timeout(0.2):  # a dead peer does not answer the close frame
+                async with asyncio.timeout(0.2):  # a dead peer does not confirm the close
                     await socket.close()
             except TimeoutError:
                 _log.debug('WebSocket close was not answered')
@@ -201,7 +197,7 @@ class Subscription:
         """Delete the group.
 
         Raises:
-            RwsError: If the group may still be there.
+            RwsError: If the group may still exist.
         """
         if self._group is None or self._generation != self._session.generation:
             return
@@ -210,15 +206,15 @@ class Subscription:
                 Request('DELETE', f'/subscription/{self._group}', success=(200, 204))
             )
         except Rejected as error:
-            _log.info('subscription %s is gone already: %s', self._group, error)
+            _log.info('subscription %s was already deleted: %s', self._group, error)
         self._group = None
 
 
 def events_of(text: str, arrived_s: float) -> list[Event]:
-    """Parse the events of a message; the value of a variable is in a second item.
+    """Return the events of a message; the value of a variable is in a second item.
 
     Raises:
-        BadResponse: If the message cannot be parsed.
+        BadResponse: If the message is malformed.
     """
     events: list[Event] = []
     for item in body.parse(text.encode()).items:

@@ -20,10 +20,10 @@ class BridgeParameters:
         minimum=1,
         maximum=2,
     )
-    tls: bool = parameter(False, 'use HTTPS; required for generation 2, except on this machine')
+    tls: bool = parameter(False, 'use HTTPS; required for generation 2 except on loopback')
     ca_file: str = parameter('', "PEM file with the controller's certificate, for HTTPS")
     verify_tls: bool = parameter(
-        True, 'verify the certificate; false trusts any one: in a closed lab network only'
+        True, 'verify the certificate; false accepts any, for a closed lab network only'
     )
     credentials_file: str = parameter(
         '', 'YAML file with user and password, mode 600; empty: take them from the environment'
@@ -32,7 +32,7 @@ class BridgeParameters:
         0.8, 'time limit of one whole request [s]', minimum=0.1, maximum=10.0
     )
     request_interval_s: float = parameter(
-        0.055, 'least time between the starts of two requests [s]', minimum=0.0, maximum=1.0
+        0.055, 'minimum time between the starts of two requests [s]', minimum=0.0, maximum=1.0
     )
     ping_s: float = parameter(2.0, 'period of the WebSocket pings [s]', minimum=0.5, maximum=30.0)
     connect_timeout_s: float = parameter(
@@ -46,7 +46,7 @@ class BridgeParameters:
         (0.0, 0.0, 0.0), "x, y, z of the robot's base in the frame world [m]"
     )
     base_yaw_deg: float = parameter(
-        0.0, "turn of the robot's base about the vertical [deg]", minimum=-360.0, maximum=360.0
+        0.0, "rotation of the robot's base about the vertical [deg]", minimum=-360.0, maximum=360.0
     )
     target_symbol: str = parameter(
         'T_ROB1/J_Orientation_Target', 'RAPID jointtarget that the program moves to'
@@ -55,7 +55,7 @@ class BridgeParameters:
         30.0, 'time limit of one move [s]', minimum=1.0, maximum=600.0
     )
     move_tolerance_rad: float = parameter(
-        0.002, 'largest joint error at which a move has arrived [rad]', minimum=1e-5, maximum=0.1
+        0.002, 'largest joint error of a reached target [rad]', minimum=1e-5, maximum=0.1
     )
-    signals: list[str] = parameter(('DO_01', 'DO_02', 'DI_02'), 'I/O signals that are published')
+    signals: list[str] = parameter(('DO_01', 'DO_02', 'DI_02'), 'published I/O signals')
     autostart: bool = parameter(False, 'configure and activate the node at its start')

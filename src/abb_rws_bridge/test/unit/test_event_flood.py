@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from abb_rws_bridge.event_log import MOST_AT_ONCE, NewEntries
+from abb_rws_bridge.event_log import MOST_ENTRIES, NewEntries
 from abb_rws_bridge.values import LogEntry
 from rws_testing.cell import cell, until, watched
 
@@ -69,7 +69,7 @@ def test_new_entries_are_limited_and_errors_come_first():
     error = entries('error', 4)
     many = [*error, *entries('info', *range(5, 2004))]
     taken, left_out = new.take(many)
-    assert taken == error + many[-MOST_AT_ONCE + 1 :] and left_out == 2000 - MOST_AT_ONCE
+    assert taken == error + many[-MOST_ENTRIES + 1 :] and left_out == 2000 - MOST_ENTRIES
     assert new.take(many) == ([], 0)
     assert new.take([]) == ([], 0)
     assert new.take(entries('info', 1)) == (entries('info', 1), 0)

@@ -51,7 +51,7 @@ class FileStore:
         """Delete a file.
 
         Raises:
-            Refused: If there is no such file.
+            Refused: If the file is unknown.
         """
         if self.files.pop(path, None) is None:
             raise refusals.no_file(self.generation)
@@ -60,7 +60,7 @@ class FileStore:
         """Return the names of the files and folders in a folder.
 
         Raises:
-            Refused: If there is no such folder.
+            Refused: If the folder is unknown.
         """
         below = [name[len(folder) + 1 :] for name in self.files if name.startswith(f'{folder}/')]
         if not below and '/' in folder:

@@ -23,7 +23,7 @@ class IoSignals:
         """Return a signal by network/device/name or by name only.
 
         Raises:
-            Refused: If there is no such signal.
+            Refused: If the signal is unknown.
         """
         if path in self.by_path:
             return self.by_path[path]

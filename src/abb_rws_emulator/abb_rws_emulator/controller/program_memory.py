@@ -51,7 +51,7 @@ class ProgramMemory:
         """Return the literal of a variable or of one of its elements.
 
         Raises:
-            Refused: If there is no such variable or element.
+            Refused: If the variable or element is unknown.
         """
         found = self.find_symbol(path)
         if found is None:

@@ -260,7 +260,7 @@ class Emulator:
         return rendering.Format(1, request.query.get('json') == '1', base)
 
     def _authority(self, request: web.Request) -> str:
-        """Return host and port of the request, or those of the listener if invalid."""
+        """Return host and port of the request; if invalid, the address of the listener."""
         return (
             request.host
             if _AUTHORITY.fullmatch(request.host)
