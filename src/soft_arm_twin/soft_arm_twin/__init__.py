@@ -1,1 +1,1 @@
-"""The twin: a page in the browser that shows, drives and replays any robot."""
+"""Web page that shows, commands and replays robots."""

@@ -120,15 +120,6 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Mark:
-    """A moment on the time line of a replay [s], of which people want to know."""
-
-    time_s: float
-    level: Level
-    text: str
-
-
-@dataclass(frozen=True)
 class Series:
     """The newest point of a line in a running plot; `y` is None where there is no value.
 
@@ -160,8 +151,7 @@ class Panel:
     """Everything beside the picture; asked for ten times a second.
 
     `events` holds the newest, at most 500, oldest first; the server sends each page what is new to
-    it. `epoch` changes when the time of the source has jumped: the page then drops the events and
-    plots that it has, and shows what comes with the new epoch.
+    it.
     """
 
     controls: tuple[Control, ...] = ()
@@ -171,8 +161,6 @@ class Panel:
     events: tuple[Event, ...] = ()
     plots: tuple[Series, ...] = ()
     texts: tuple[TextBlock, ...] = ()
-    marks: tuple[Mark, ...] = ()
-    epoch: int = 0
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,11 @@
-"""`softarm twin`: see and command whatever runs in the ROS graph, or see a bag, in a browser."""
+"""`softarm twin`: show and command a ROS graph, or show a bag, in the browser."""
 
 import argparse
 import asyncio
 import signal
 import socket
-import sys
 import webbrowser
-from typing import TYPE_CHECKING
+from contextlib import ExitStack
 
 from soft_arm_description.command_line import (
     CommandLine,
@@ -18,13 +17,10 @@ from soft_arm_twin.errors import AddressError, TwinError
 from soft_arm_twin.server.serve import DEFAULT_HOST, DEFAULT_PORT, serve
 from softarm_cli.errors import BagError
 
-if TYPE_CHECKING:
-    from soft_arm_twin.replay.bag_source import BagSource
-
 _EXAMPLES = """examples:
-  softarm twin                    beside any graph that runs, real or virtual
-  softarm twin --bag out/monday   the same page over a recording, with a time line
-  softarm twin --host 192.168.1.5 for other machines too; prints an address with a token
+  softarm twin                     show and command the running graph, real or virtual
+  softarm twin --bag out/monday    show a recording, repeatedly
+  softarm twin --host 192.168.1.5  serve other machines too; prints an address with a token
 """
 
 
@@ -39,26 +35,27 @@ def main(argv: list[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_address(parser)
-    shown = parser.add_mutually_exclusive_group()
-    shown.add_argument(
-        '--domain', type=whole_number_in(0, 232), help='ROS domain (default: ROS_DOMAIN_ID)'
+    parser.add_argument(
+        '--domain',
+        type=whole_number_in(0, 232),
+        help='ROS domain (default: ROS_DOMAIN_ID; for --bag 231, where no rig runs)',
     )
     parser.add_argument(
         '--socket',
         type=whole_number_in(3, 1_000_000),
         metavar='FD',
-        help='serve at this file descriptor, a TCP socket that listens on 127.0.0.1 and was '
-        'opened by the program that starts this one; --host and --port do not matter then',
+        help='serve at this inherited file descriptor, a TCP socket that listens on 127.0.0.1; '
+        '--host and --port are ignored',
     )
-    shown.add_argument(
-        '--bag', type=input_path, metavar='FOLDER', help='replay this bag; no graph is joined'
+    parser.add_argument(
+        '--bag', type=input_path, metavar='FOLDER', help='play this bag into the ROS domain'
     )
     parser.add_argument(
         '--robot',
         action='append',
         default=[],
         metavar='[NAMESPACE=]FILE',
-        help='robot file of a robot in the bag (default: the one that its nodes named)',
+        help='robot file of a robot in the bag (default: the robot named in its diagnostics)',
     )
     return parser.answer(argv, _run, TwinError, BagError)
 
@@ -114,16 +111,20 @@ def show(source: object, options: argparse.Namespace, listener: socket.socket | 
 
 def _run(options: argparse.Namespace) -> int:
     listener = None if options.socket is None else _inherited(options.socket)
-    if options.bag is not None:
-        with _replay(options) as replay:
-            return show(replay, options, listener)
-    if options.robot:
-        raise TwinError('--robot is for --bag; a running graph says which robots it has')
-    with uninterrupted():
-        from soft_arm_twin.ros.graph_source import GraphSource  # ROS only when it is needed
+    if options.robot and options.bag is None:
+        raise TwinError('--robot is for --bag; a running graph names its robots')
+    with uninterrupted():  # rclpy is imported only when it is needed
+        from soft_arm_twin.ros import played_bag
+        from soft_arm_twin.ros.graph_source import GraphSource
 
-    with GraphSource(options.domain) as source:
-        return show(source, options, listener)
+    robots = {place: file for place, _, file in (text.rpartition('=') for text in options.robot)}
+    domain = options.domain
+    with ExitStack() as stack:
+        if options.bag is not None:
+            domain = played_bag.DOMAIN if domain is None else domain
+            stack.enter_context(played_bag.PlayedBag(options.bag, domain))
+        source = GraphSource(domain, robots, read_only=options.bag is not None)
+        return show(stack.enter_context(source), options, listener)
 
 
 def _inherited(descriptor: int) -> socket.socket:
@@ -141,23 +142,3 @@ def _inherited(descriptor: int) -> socket.socket:
     if not listens or at != DEFAULT_HOST:
         raise AddressError(f'--socket {descriptor} does not listen at {DEFAULT_HOST} over TCP')
     return listener
-
-
-def _replay(options: argparse.Namespace) -> 'BagSource':
-    with uninterrupted():
-        from tqdm import tqdm
-
-        from soft_arm_twin.replay.bag_source import BagSource
-
-    robots = {place: file for place, _, file in (text.rpartition('=') for text in options.robot)}
-    with tqdm(
-        unit=' messages', desc='reading', file=sys.stderr, disable=not sys.stderr.isatty()
-    ) as progress:
-        source = BagSource(options.bag, robots, progress.update)
-    if source.is_cut:
-        print(
-            f'twin: the recorder of {options.bag} was killed: it plays up to the cut, '
-            f'{source.duration_s:.1f} s',
-            file=sys.stderr,
-        )
-    return source

@@ -14,10 +14,6 @@ class LatestFrames:
     def __init__(self) -> None:
         self._parents: dict[str, tuple[str, np.ndarray]] = {}
 
-    def forget(self) -> None:
-        """Know no frame."""
-        self._parents.clear()
-
     def set(self, parent: str, child: str, T_parent_child: np.ndarray) -> None:
         """Take a transform (4, 4); of more than 5000 frames, the others are ignored."""
         if child in self._parents or len(self._parents) < MOST_FRAMES:

@@ -19,11 +19,6 @@ class Gripper:
         self.namespace, self.name = namespace, namespace.strip('/')
         self._feed, self._state = Feed(f'{self.name} state', STATE_LIMIT_S), None
 
-    def forget(self) -> None:
-        """Be as before anything was heard."""
-        self._state = None
-        self._feed.forget()
-
     def topics(self) -> tuple[Topic, ...]:
         """Return what it listens to."""
         name = f'{self.namespace.rstrip("/")}/state'

@@ -13,22 +13,18 @@ _LOG_WARNING, _LOG_ERROR = 30, 40  # of rcl_interfaces/msg/Log
 
 
 class Health:
-    """What every node says of itself.
+    """Newest diagnostics of every node.
 
     Args:
-        journal: Takes the nodes' log.
+        journal: Receives the log of the nodes.
     """
 
     def __init__(self, journal: Journal):
         self._journal = journal
         self._statuses: dict[str, tuple[float, Any]] = {}
 
-    def forget(self) -> None:
-        """Be as before any node reported."""
-        self._statuses.clear()
-
     def topics(self) -> tuple[Topic, ...]:
-        """Return what it listens to."""
+        """Return the subscribed topics."""
         return (
             Topic('/diagnostics', 'diagnostic_msgs/msg/DiagnosticArray', self._take, 'report'),
             Topic('/rosout', 'rcl_interfaces/msg/Log', self._take_log, 'report'),
@@ -54,10 +50,14 @@ class Health:
                 found.append(Diagnostic('error', name, text, 'it ended or hangs: softarm doctor'))
                 continue
             remedy = next((pair.value for pair in status.values if pair.key == 'remedy'), '')
-            level = _LEVELS[_number(status.level)]
+            level = _LEVELS[int.from_bytes(status.level, 'little')]
             found.append(Diagnostic(level, name, status.message, remedy))
         order = ('error', 'warning', 'info')
         return tuple(sorted(found, key=lambda d: (order.index(d.level), d.name)))
+
+    def hardware_ids(self) -> dict[str, str]:
+        """Return the devices or robots served, by the node's name without its leading slash."""
+        return {name: status.hardware_id for name, (_, status) in self._statuses.items()}
 
     def latencies(self) -> tuple[Value, ...]:
         """Return the latencies that nodes report, in milliseconds."""
@@ -67,11 +67,6 @@ class Health:
             for pair in status.values
             if pair.key in _LATENCIES and (ms := _milliseconds(pair.value)) is not None
         )
-
-
-def _number(octet: bytes | int) -> int:
-    """Return an octet, which ROS gives as bytes, a bag as a number."""
-    return octet if isinstance(octet, int) else int.from_bytes(octet, 'little')
 
 
 def _milliseconds(text: str) -> float | None:

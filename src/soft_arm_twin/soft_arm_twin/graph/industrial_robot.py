@@ -33,12 +33,6 @@ class IndustrialRobot:
         self.model: UrdfModel | None = None
         self.state, self.joints_rad = None, dict[str, float]()
 
-    def forget(self) -> None:
-        """Be as before anything was heard, but for the robot's description."""
-        self.state = None
-        self.joints_rad = {}
-        self._joints_feed.forget()
-
     @property
     def source(self) -> str:
         """Name of the age of its joints."""

@@ -1,4 +1,4 @@
-"""Everything that is known of a graph, live or recorded: systems, transforms, health and events."""
+"""State of a ROS graph: systems, transforms, diagnostics and events."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,21 +20,23 @@ NOTHING = TextBlock(
     'Nothing runs yet',
     (
         'Start a rig: softarm launch launch/sim.launch.xml',
-        'What runs in ROS domain ROS_DOMAIN_ID appears here by itself.',
+        'Robots in ROS domain ROS_DOMAIN_ID appear here when they start.',
     ),
 )
 
 
 class KnownGraph:
-    """Systems of a graph. One thread changes it; others may read it meanwhile.
+    """Systems of a graph. One thread changes it, others may read it.
 
     Args:
         clock: Time of the graph since 1970 [s].
 
     Attributes:
-        version: Grows with each new system.
-        journal, frames, health: As they say.
-        soft_robots, industrial_robots, grippers: Systems, in the order in which they were found.
+        version: Number of systems added so far.
+        journal: Events.
+        frames: Transforms.
+        health: Diagnostics.
+        soft_robots, industrial_robots, grippers: Systems, in the order of their discovery.
         assemblies: Assemblies with their worlds.
     """
 
@@ -48,13 +50,13 @@ class KnownGraph:
         self.assemblies: list[tuple[Assembly, World]] = []
 
     def add_robot(self, namespace: str, robot: Robot) -> SoftRobot:
-        """Add a robot that has nodes of its own."""
+        """Add a robot with its namespace."""
         self.soft_robots.append(SoftRobot(namespace, robot, self.frames))
         self.version += 1
         return self.soft_robots[-1]
 
     def add_assembly(self, namespace: str, assembly: Assembly, world: World) -> list[SoftRobot]:
-        """Add the robots of an assembly, which share the topics of one namespace."""
+        """Add the robots of an assembly, which use the topics of one namespace."""
         added = [
             SoftRobot(namespace, robot, self.frames, f'{namespace.strip("/")}/{name}')
             for name, robot in robots_with_frames(assembly).items()
@@ -65,7 +67,7 @@ class KnownGraph:
         return added
 
     def add_industrial_robot(self, namespace: str) -> IndustrialRobot:
-        """Add a robot with a controller of its own."""
+        """Add an industrial robot with its controller."""
         self.industrial_robots.append(IndustrialRobot(namespace, self.journal))
         self.version += 1
         return self.industrial_robots[-1]
@@ -79,18 +81,8 @@ class KnownGraph:
     def _systems(self) -> tuple[SoftRobot | IndustrialRobot | Gripper, ...]:
         return (*self.soft_robots, *self.industrial_robots, *self.grippers)
 
-    def forget(self) -> int:
-        """Be as before anything was heard, but for systems and their descriptions.
-
-        Returns:
-            A number between those of the events before and after.
-        """
-        for part in (self.frames, self.health, *self._systems()):
-            part.forget()
-        return self.journal.forget()
-
     def topics(self) -> tuple[Topic, ...]:
-        """Return all topics that are listened to; several systems may share one."""
+        """Return all subscribed topics; systems may have topics in common."""
         tf = 'tf2_msgs/msg/TFMessage'
         return (
             Topic('/tf', tf, self._take_transforms, 'report'),
@@ -108,7 +100,7 @@ class KnownGraph:
         return (*found, *self.health.latencies())
 
     def ages(self, now_s: float) -> tuple[Age, ...]:
-        """Return the ages of all that is heard."""
+        """Return the ages of all data."""
         ages = {age.name: age for system in self._systems() for age in system.ages(now_s)}
         return tuple(ages.values())
 
@@ -121,7 +113,7 @@ class KnownGraph:
         return tuple(series for robot in self.soft_robots for series in robot.plots())
 
     def texts(self) -> tuple[TextBlock, ...]:
-        """Return states in words."""
+        """Return the states as text."""
         if not self._systems():
             return (NOTHING,)
         systems: tuple[IndustrialRobot | Gripper, ...] = (*self.industrial_robots, *self.grippers)

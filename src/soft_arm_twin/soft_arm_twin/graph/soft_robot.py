@@ -46,10 +46,6 @@ class SoftRobot:
         self._joints_feed = Feed(f'{self.name} joint_states', JOINTS_LIMIT_S)
         self._pressures_feed = Feed(f'{self.name} pressures', PRESSURES_LIMIT_S)
         self._tip_feed = Feed(f'{self.name} tip_pose', TIP_LIMIT_S)
-        self.forget()
-
-    def forget(self) -> None:
-        """Be as before anything was heard."""
         self.joints: np.ndarray | None = None
         self.preview: np.ndarray | None = None
         self.vision: tuple[np.ndarray, np.ndarray] | None = None
@@ -58,8 +54,6 @@ class SoftRobot:
         self.pressures_stamp: Any = None
         self.commands_pa: dict[str, float] = {}
         self.commander, self.command_heard_s = '', -np.inf
-        for feed in (self._joints_feed, self._pressures_feed, self._tip_feed):
-            feed.forget()
 
     @property
     def is_arm(self) -> bool:

@@ -39,10 +39,6 @@ class Feed:
         self.name, self.limit_s = name, limit_s
         self.heard_s: float | None = None
 
-    def forget(self) -> None:
-        """Be as before anything was heard."""
-        self.heard_s = None
-
     def age(self, now_s: float) -> Age:
         """Return its age at a monotonic time [s]."""
         age_s = None if self.heard_s is None else max(now_s - self.heard_s, 0.0)

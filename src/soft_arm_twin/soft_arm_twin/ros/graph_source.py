@@ -1,7 +1,7 @@
-"""The source of a twin beside a running graph."""
+"""Source of a twin that shows and commands a ROS graph."""
 
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from typing import Any, Self
 
 from soft_arm_description.command_line import uninterrupted
@@ -22,16 +22,24 @@ from soft_arm_twin.source import Answer, Cloud, Jpeg, Panel, Snapshot
 
 
 class GraphSource:
-    """Shows and commands whatever runs. Use it in a `with` statement.
+    """Show and command the nodes of a graph. Use it in a `with` statement.
 
     Args:
         domain: ROS domain; None is the domain of the environment.
+        robots: Robot files by namespace, see `LiveGraph`.
+        read_only: Whether to offer no commands, as for a bag.
     """
 
     title = 'twin'
 
-    def __init__(self, domain: int | None = None):
-        self._graph = LiveGraph(self._on_system, domain)
+    def __init__(
+        self,
+        domain: int | None = None,
+        robots: Mapping[str, str] | None = None,
+        read_only: bool = False,
+    ):
+        on_system = (lambda _: None) if read_only else self._on_system
+        self._graph = LiveGraph(on_system, domain, robots)
         self._known = self._graph.known
         self._drawing = Drawing(self._known)
         self._commands: list[Commands] = []
@@ -43,11 +51,11 @@ class GraphSource:
         return self
 
     def __exit__(self, *error: object) -> None:
-        with uninterrupted():  # a thread left behind would use what is destroyed
+        with uninterrupted():  # else the thread would use destroyed objects
             self._graph.__exit__(*error)
 
     def _on_system(self, system: Any) -> None:
-        """Make the commands of a system that was found."""
+        """Create the commands of a new system."""
         made: Commands | None = None
         if isinstance(system, IndustrialRobot):
             made = RobotCommands(self._graph, system)
@@ -61,15 +69,15 @@ class GraphSource:
             self._commands = [*self._commands, made]
 
     def scene(self) -> Scene:
-        """Return what is drawn."""
+        """Return the scene."""
         return self._drawing.scene()
 
     def snapshot(self) -> Snapshot:
-        """Return where everything is."""
+        """Return the poses of all frames."""
         return self._drawing.snapshot(time.monotonic())
 
     def panel(self) -> Panel:
-        """Return what stands beside the picture."""
+        """Return the contents of the side panel."""
         now_s, known = time.monotonic(), self._known
         self._graph.asked_s = now_s
         previews = (c.texts() for c in self._commands if isinstance(c, ArmCommands))
@@ -88,23 +96,23 @@ class GraphSource:
         return (*found, *self._cameras.controls())
 
     def image(self) -> Jpeg | None:
-        """Return the newest picture of the camera that is chosen."""
+        """Return the newest image of the selected camera."""
         return self._cameras.image
 
     def cloud(self) -> Cloud | None:
-        """Return the newest points of the camera that is chosen."""
+        """Return the newest point cloud of the selected camera."""
         return self._cameras.cloud
 
     def command(self, control: str, value: Any, owner: bool) -> Answer | Awaitable[Answer]:
-        """Carry out a command through the public actions and services."""
+        """Execute a command through the public actions and services."""
         if control.startswith('camera/'):
             return self._cameras.command(control, value)
         for commands in self._commands:
             if any(known.name == control for known in commands.controls()):
                 return commands.command(control, value)
-        return Answer(False, f'{control}: its system is gone')
+        return Answer(False, f'{control}: its system has ended')
 
     def released(self) -> None:
-        """End what needs an owner."""
+        """Stop all commands that need an owner."""
         for commands in self._commands:
             commands.released()

@@ -1,7 +1,9 @@
-"""Finds the systems of a running graph, and listens to them.
+"""Discovery of the systems of a ROS graph, and subscriptions to their topics.
 
-A robot is known by its file: the node that publishes its `configuration` has the parameter `robot`,
-the node that publishes the `scene` of an assembly has `assembly` and `world`.
+Robots are identified by their files: the node that publishes `configuration` has the parameter
+`robot`, the node that publishes the `scene` of an assembly has `assembly` and `world`. The player
+of a bag has neither; then they are taken from the `hardware_id` in the recorded diagnostics of the
+kinematics node and of `virtual_robots`.
 """
 
 import asyncio
@@ -9,7 +11,7 @@ import concurrent.futures
 import importlib
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -31,40 +33,44 @@ _PROFILES = {'stream': qos.SENSOR, 'latched': qos.LATCHED, 'report': qos.STATE}
 
 
 class LiveGraph(Session):
-    """A session that keeps a `KnownGraph` true. Use it in a `with` statement.
+    """Session that updates a `KnownGraph`. Use it in a `with` statement.
 
     Args:
-        on_system: Is called, in the thread of the session, with each system that is found.
+        on_system: Callback with each new system, in the thread of the session.
         domain: ROS domain; None is the domain of the environment.
+        robots: Robot files by namespace, for publishers without parameters; the key '' holds for
+            all namespaces.
 
     Attributes:
-        known: What is found and heard.
-        asked_s: When the server asked for the panel last [s], monotonic; it does so ten times a
-            second while a page is open.
+        known: State of the graph.
+        asked_s: Time of the server's last request for the panel [s], monotonic; it asks ten times
+            a second while a page is open.
     """
 
     def __init__(
         self,
         on_system: Callable[[Any], None] = lambda _: None,
         domain: int | None = None,
+        robots: Mapping[str, str] | None = None,
     ):
         super().__init__('softarm_twin', domain=domain)
         self.known, self._on_system = KnownGraph(self.now_s), on_system
+        self._robots = {place.strip('/'): file for place, file in (robots or {}).items()}
         self.asked_s = -math.inf
-        self._asked: set[str] = set()  # topics whose publisher is known or has been asked
+        self._asked: set[str] = set()
         self._takes: dict[str, list[Callable[[Any, float], None]]] = {}
 
     def listen(self) -> None:
-        """Find systems from now on, in a thread."""
+        """Discover systems in a thread."""
         self.node.create_timer(LOOK_S, self._look)
         self._look()
         self.spin_in_thread()
 
     def ask(self, client: Any, request: Any, timeout_s: float = ANSWER_S) -> Awaitable[Any]:
-        """Call a service from the thread of a running asyncio loop.
+        """Call a service from the thread of an asyncio loop.
 
         Returns:
-            An awaitable of its response; TwinError if no node offers it or none answers in time.
+            An awaitable of its response; TwinError if no node offers or answers it in time.
         """
         answer: concurrent.futures.Future = concurrent.futures.Future()
 
@@ -80,11 +86,11 @@ class LiveGraph(Session):
         return _within(answer, timeout_s, client.srv_name)
 
     def post(self, act: Callable[[], None]) -> None:
-        """Run something in the thread of the session."""
+        """Run a function in the thread of the session."""
         self._executor.create_task(act)
 
     def event(self, level: Any, text: str, source: str = 'twin') -> None:
-        """Add an event of the twin itself."""
+        """Add an event of the twin."""
         self.known.journal.add(level, source, text)
 
     def _look(self) -> None:
@@ -108,10 +114,13 @@ class LiveGraph(Session):
         """Ask the publisher of a topic for parameters, and `add` with their values."""
         publishers = {node_name(i) for i in self.node.get_publishers_info_by_topic(topic)}
         for publisher in publishers - {UNNAMED}:
+            if '/_' in publisher:  # the hidden player of a bag has no parameters
+                self._add_reported(topic, names, add)
+                return
             client = self.node.create_client(GetParameters, f'{publisher}/get_parameters')
             if not client.service_is_ready():
                 self.node.destroy_client(client)
-                return  # at the next look
+                return  # retried at the next look
             self._asked.add(topic)
 
             def answered(future: Any, client: Any = client, publisher: str = publisher) -> None:
@@ -120,12 +129,30 @@ class LiveGraph(Session):
                 if len(values) != len(names) or not all(values):
                     self.event('warning', f'{publisher} has no parameter {names[0]}: not drawn')
                     return
-                try:
-                    add(*values)
-                except DescriptionError as error:
-                    self.event('error', f'{publisher}: {error}')
+                self._add(publisher, values, add)
 
             client.call_async(GetParameters.Request(names=names)).add_done_callback(answered)
+
+    def _add_reported(self, topic: str, names: list[str], add: Callable[..., None]) -> None:
+        """Add with the values in the diagnostics, as soon as they have been received."""
+        place = topic.rpartition('/')[0].strip('/')
+        served = self.known.health.hardware_ids()
+        if names == ['robot']:
+            given = self._robots.get(place) or self._robots.get('')
+            nodes = (n for n in served if n.rpartition('/')[0] == place)
+            values = [served[node] for node in nodes if node.endswith('_kinematics')][:1]
+            values = [given] if given else values
+        else:
+            values = served.get(f'{place}/virtual_robots', '').split(' in ')
+        if len(values) == len(names):
+            self._asked.add(topic)
+            self._add(topic, values, add)
+
+    def _add(self, source: str, values: list[str], add: Callable[..., None]) -> None:
+        try:
+            add(*values)
+        except DescriptionError as error:
+            self.event('error', f'{source}: {error}')
 
     def _add_robot(self, namespace: str, robot: str) -> None:
         self._found(self.known.add_robot(namespace, load_robot(robot)))
@@ -142,7 +169,7 @@ class LiveGraph(Session):
         self._on_system(system)
 
     def _subscribe(self) -> None:
-        """Subscribe to each topic that is new; all systems of a topic hear its messages."""
+        """Subscribe to each new topic; its messages go to all systems that share it."""
         takes: dict[str, list[Callable[[Any, float], None]]] = {}
         for topic in self.known.topics():
             takes.setdefault(topic.name, []).append(topic.take)

@@ -26,7 +26,7 @@ function say(text, bad = false) {
 
 const controls = new Controls({
   link, stage, say, save,
-  places: { column: byId('controls'), always: byId('always'), timeline: byId('timeline'), handles: byId('handles') },
+  places: { column: byId('controls'), always: byId('always'), handles: byId('handles') },
   general: () => {
     if (!link.open) return 'No connection to the server.';
     if (state.mine) return '';
@@ -45,7 +45,7 @@ function hint(panel) {
   const view = 'Drag the background to turn the view.';
   if (usable.some(({ kind }) => kind === 'point')) return `Drag the round handle: the robot follows. ${view}`;
   if (panel.controls.some((control) => control.needs_control) && !state.mine) return `Press “Take control” to move the robot. ${view}`;
-  if (usable.some(({ kind, group }) => kind === 'slider' && group !== 'Replay')) return `Move a slider at the left: the robot follows. ${view}`;
+  if (usable.some(({ kind }) => kind === 'slider')) return `Move a slider at the left: the robot follows. ${view}`;
   return view;
 }
 
@@ -62,14 +62,10 @@ function showOwnership() {
 }
 
 function showPanel(panel) {
-  if (state.panel && panel.epoch !== state.panel.epoch) {  // the time of the source has jumped
-    clearEvents();
-    plots.clear();
-  }
   state.panel = panel;
   const old = tooOld(panel.ages);
   showOwnership();
-  controls.update(panel.controls, panel.marks);
+  controls.update(panel.controls);
   values.update(panel.values, old);
   showAges(panel.ages);
   showSilence(old);
@@ -88,8 +84,7 @@ function showLink() {
   state.arrivals = state.arrivals.filter((t) => now - t < 1000);
   const age_s = state.newest ? state.newest.ageAtSend_s + (now - state.newest.arrived_ms) / 1000 : null;
   byId('link').dataset.state = link.open ? 'live' : 'lost';
-  const connected = state.panel?.controls.some(({ group }) => group === 'Replay') ? 'recorded' : 'live';
-  setText(byId('link-text'), link.open ? connected : 'no connection');
+  setText(byId('link-text'), link.open ? 'live' : 'no connection');
   byId('link').title = age_s === null ? '' : `${state.arrivals.length} pictures/s, the newest ${age_s.toFixed(2)} s old`;
 }
 

@@ -1,4 +1,4 @@
-// The controls of the source: groups at the left, what always works in the head, replay at the foot.
+// Controls of the source: groups in the left column, those that are always usable in the header.
 
 import { capital, el, setText } from './dom.js';
 import { Handle } from './handle.js';
@@ -25,7 +25,7 @@ export class Controls {
 
   // Bring the panel up to date; widgets are made anew only if the set of controls has changed, and
   // not while a handle is dragged, or its last place is on its way: it would slip out of the hand.
-  update(all, marks = []) {
+  update(all) {
     const inHand = [...this.#handles].some(([name, handle]) => handle.dragged || this.#widgets.get(name).held);
     const controls = inHand ? all.filter(({ name }) => this.#widgets.has(name)) : all;
     this.controls = controls;
@@ -42,7 +42,6 @@ export class Controls {
     const general = this.general(), used = controls.some((control) => this.blocked(control) === general);
     setText(this.callout, used ? general : '');
     for (const { note, members } of this.#groups.values()) this.#sayOnce(note, members, general);
-    this.#mark(controls, marks);
   }
 
   #send = async (name, value) => {
@@ -69,15 +68,7 @@ export class Controls {
         widget.draw = (value_m) => { draw(value_m); if (!handle.dragged) handle.show(value_m); };
       }
       if (control.always) this.places.always.append(widget.element);
-      else if (control.group === 'Replay') this.places.timeline.append(widget.element);
       else this.#group(control.group).append(widget);
-    }
-    this.places.timeline.hidden = !controls.some(({ group, always }) => group === 'Replay' && !always);
-    const time = this.#widgets.get('time');
-    if (time?.control.group === 'Replay') {
-      time.element.classList.add('time');
-      this.ticks = el('div', { className: 'ticks' });
-      time.element.append(this.ticks);
     }
   }
 
@@ -96,19 +87,5 @@ export class Controls {
     const reason = members[0].blocked, same = Boolean(reason) && members.length > 1 && members.every((widget) => widget.blocked === reason);
     setText(note, same && reason !== general ? reason : '');
     for (const widget of members) widget.note.hidden = same || widget.blocked === general;
-  }
-
-  #mark(controls, marks) {
-    const time = controls.find(({ name, group }) => name === 'time' && group === 'Replay');
-    const key = JSON.stringify([marks, time?.low, time?.high]);
-    if (!time || !this.ticks || key === this.ticksKey) return;
-    this.ticksKey = key;
-    this.ticks.replaceChildren(...marks.map(({ time_s, level, text }) => {
-      const words = `${text} at ${time_s.toFixed(1)} s`;
-      const tick = el('button', { type: 'button', className: `tick ${level}`, title: words, 'aria-label': `Go to: ${words}` });
-      tick.style.left = `${(100 * (time_s - time.low) / (time.high - time.low)).toFixed(3)}%`;
-      tick.addEventListener('click', () => this.#send('time', time_s));
-      return tick;
-    }));
   }
 }

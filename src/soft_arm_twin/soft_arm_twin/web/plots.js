@@ -24,15 +24,10 @@ class Plot {
       this.restyle();
     }
     const { t } = line, last = t.at(-1);
-    if (last !== undefined && t_s < last - SPAN_S / 2) { t.length = 0; line.y.length = 0; }  // replay jumped back
-    if (last !== undefined && t_s <= t.at(-1)) return;
+    if (last !== undefined && t_s <= last) return;
     t.push(t_s);
     line.y.push(y);
     while (t[0] < t_s - SPAN_S) { t.shift(); line.y.shift(); }
-  }
-
-  clear() {
-    for (const line of this.lines.values()) { line.t.length = 0; line.y.length = 0; }
   }
 
   // The chart is made anew with the next drawing: a line has come, or colours have changed.
@@ -97,10 +92,5 @@ export class Plots {
     if (!this.card.open || document.hidden || now - this.#drawn < REDRAW_MS) return;
     this.#drawn = now;
     for (const plot of this.#plots.values()) plot.draw();
-  }
-
-  // Forget all points; what is drawn stays until new ones come.
-  clear() {
-    for (const plot of this.#plots.values()) plot.clear();
   }
 }

@@ -19,7 +19,7 @@ _SETTLED_S = 0.5
 _LONGEST_S = 10.0
 _DOMAINS = range(233)  # the ports of DDS allow no more
 _EVERY_NODE_PUBLISHES = '/parameter_events'
-_RECORDERS = ('/bag_recorder', '/rosbag2_recorder')
+_OBSERVERS = ('/bag_recorder', '/rosbag2_recorder', '/softarm_twin')
 
 
 class Graph(Session):
@@ -80,9 +80,9 @@ class Graph(Session):
         return self._names(self.node.get_publishers_info_by_topic(topic))
 
     def subscribers(self, topic: str) -> list[str]:
-        """Return the full names of the nodes that subscribe to a topic, without recorders."""
+        """Return the full names of the nodes that subscribe to a topic, without observers."""
         names = self._names(self.node.get_subscriptions_info_by_topic(topic))
-        return [name for name in names if not _is_hidden(name) and name not in _RECORDERS]
+        return [name for name in names if not _is_hidden(name) and name not in _OBSERVERS]
 
     def matching_qos(self, topic: str, depth: int) -> QoSProfile:
         """Return the strictest profile that matches all the present publishers of a topic."""
