@@ -1,7 +1,7 @@
-# The door. `make demo` and `make test` need nothing else to be done first; the rest are their parts.
+# `make demo` and `make test` need no other target first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build lint format test docs clients demo sim clean
+.PHONY: help setup build lint format check test docs clients demo sim clean
 PYTHON ?=
 export PYTHON
 
@@ -11,7 +11,7 @@ help: ## list the targets
 	@awk -F ': ## ' '/^[a-z]+:.*## /{split($$1, t, ":"); printf "  make %-8s %s\n", t[1], $$2}' $(MAKEFILE_LIST)
 	@echo '  PYTHON=/path/to/python3.12 chooses the interpreter (3.11, 3.12 or 3.13)'
 
-setup: ## install what is needed into .venv (ROS 2 from wheels where no ROS 2 is sourced)
+setup: ## install dependencies into .venv (ROS 2 from wheels unless a ROS 2 is sourced)
 	@requirements/setup.sh
 
 build: setup
@@ -26,8 +26,13 @@ format: setup
 format: ## rewrite the sources in the house format
 	@$(WITH_ENV) ruff check --fix . ; ruff format .
 
+check: build lint
+check: ## check style, types and the unit tests of what changed against main, within minutes
+	@$(WITH_ENV) tests=$$(python requirements/changed_tests.py) && \
+	  if [ -n "$$tests" ]; then pytest -q -n auto --dist loadfile $$tests; fi
+
 test: build lint
-test: ## run every check and test: unit (on all cores), component (one node), system (the whole virtual rig); branch coverage of the first two
+test: ## run all checks and tests: unit, component (one node), system (virtual rig); branch coverage of the first two
 	@$(WITH_ENV) softarm doctor --remove-stale-memory && \
 	  pytest -n auto --dist loadfile --cov --cov-report= $(wildcard src/*/test/unit underlay/*/test launch/test/unit) && \
 	  pytest -n auto --dist loadfile --cov --cov-append --cov-report=term --cov-report=html:out/coverage $(wildcard src/*/test/component) && \
@@ -38,16 +43,16 @@ docs: ## build the documentation as a site into out/docs; warnings are errors
 	@$(WITH_ENV) python -m sphinx -W --keep-going -q -b html docs out/docs && echo 'docs: out/docs/index.html'
 
 clients: build
-clients: ## let public clients of others talk to the emulated controllers; they are put into .venv/clients and nowhere else
+clients: ## run public clients against the emulated controllers; they are installed into .venv/clients only
 	@.venv/bin/pip install -q --no-deps --upgrade --target .venv/clients -r requirements/clients.in && \
 	  $(WITH_ENV) pytest -rs src/abb_rws_emulator/test/unit/test_public_clients.py
 
 demo: build
-demo: ## run the paper's experiments on the virtual rig and leave a report under out/
+demo: ## run the paper's experiments on the virtual rig and write a report to out/
 	@$(WITH_ENV) softarm doctor --remove-stale-memory && softarm experiment all --report out
 
 sim: build
-sim: ## start the virtual rig and every node; Ctrl-C ends it
+sim: ## start the virtual rig and all nodes; Ctrl-C ends it
 	@$(WITH_ENV) softarm launch launch/sim.launch.xml
 
 clean:

@@ -16,6 +16,7 @@ from soft_arm_control.tip_covariance import position_covariance
 from soft_arm_description.robot import Robot
 from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import ChamberPressures
+from soft_arm_node_kit.messages import seconds
 
 ERROR_CODES = {
     Outcome.REACHED: MoveTip.Result.NONE,
@@ -34,15 +35,9 @@ ERROR_CODES = {
 }
 OLDEST_S = 2.0  # largest age of a usable sample
 AHEAD_S = 0.5  # largest time by which the stamp of a usable sample lies in the future
-IMPOSSIBLE_PA = 50.0e3  # a pressure further outside the limits means a broken sensor
 TARGET_LINE_M = 0.003  # width of the marker's lines
 TARGET_REACH_M = 0.05  # half length of the marker's lines if the robot has no ring
 TARGET_BEYOND_RING = 1.5  # half length of the marker's lines, in sizes of the ring
-
-
-def stamp_s(stamp) -> float:
-    """Return the time [s] of a builtin_interfaces Time."""
-    return stamp.sec + 1e-9 * stamp.nanosec
 
 
 def recent_s(stamp, now_s: float) -> float:
@@ -51,7 +46,7 @@ def recent_s(stamp, now_s: float) -> float:
     Raises:
         MessageError: If it is too far from the present time `now_s` [s].
     """
-    at_s = stamp_s(stamp)
+    at_s = seconds(stamp)
     if not now_s - OLDEST_S <= at_s <= now_s + AHEAD_S:
         age = (
             f'{now_s - at_s:.1f} s old, limit {OLDEST_S} s'
@@ -60,31 +55,6 @@ def recent_s(stamp, now_s: float) -> float:
         )
         raise MessageError(f'its stamp is {age}: check the clocks, and that nothing replays a bag')
     return at_s
-
-
-def pressures_from_msg(message: ChamberPressures, robot: Robot) -> np.ndarray:
-    """Return the gauge pressures [Pa] in the order of the robot file, shape (n,).
-
-    Raises:
-        MessageError: If a chamber is missing, or a value is not finite or impossible.
-    """
-    given = dict(zip(message.names, message.pressures_pa, strict=False))
-    values_pa = np.array([given.get(name, math.nan) for name in robot.chambers])
-    if not np.isfinite(values_pa).all():
-        name = robot.chambers[int(np.argmin(np.isfinite(values_pa)))]
-        raise MessageError(
-            f'no finite pressure of {name} in {shown(message.names)}: '
-            f'the driver must use the robot file {robot.name}'
-        )
-    low_pa, high_pa = robot.pressure_limits_pa
-    bad = (values_pa < low_pa - IMPOSSIBLE_PA) | (values_pa > high_pa + IMPOSSIBLE_PA)
-    if bad.any():
-        i = int(np.argmax(bad))
-        raise MessageError(
-            f'{robot.chambers[i]} at {values_pa[i] / 1e3:.4g} kPa, '
-            f'limits {low_pa[i] / 1e3:g} .. {high_pa[i] / 1e3:g} kPa: check its sensor'
-        )
-    return values_pa
 
 
 def shown(names) -> str:

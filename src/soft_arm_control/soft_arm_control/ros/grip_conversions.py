@@ -6,10 +6,11 @@ from sensor_msgs.msg import JointState
 from soft_arm_control.errors import GoalError, MessageError
 from soft_arm_control.grasping.gripper import EndState, Evidence, GraspGoal, GripStatus, ReleaseGoal
 from soft_arm_control.outcome import Outcome
-from soft_arm_control.ros.conversions import IMPOSSIBLE_PA, number, shown
+from soft_arm_control.ros.conversions import number, shown
 from soft_arm_description.robot import Robot
 from soft_arm_msgs.action import Grasp, Release
 from soft_arm_msgs.msg import GripperState
+from soft_arm_node_kit.messages import SENSOR_MARGIN_PA
 
 ERROR_CODES = {
     Outcome.REACHED: Grasp.Result.NONE,
@@ -47,11 +48,11 @@ def pressure_pa(state: GripperState, robot: Robot) -> float:
     low_pa, high_pa = robot.pressure_limits_pa[:, 0]
     if (
         not np.isfinite(numbers_pa).all()
-        or not low_pa - IMPOSSIBLE_PA <= state.true_pressure_pa <= high_pa + IMPOSSIBLE_PA
+        or not low_pa - SENSOR_MARGIN_PA <= state.true_pressure_pa <= high_pa + SENSOR_MARGIN_PA
     ):
         raise MessageError(
             f'pressure and set points {[f"{p / 1e3:.4g}" for p in numbers_pa]} kPa: the pressure '
-            f'must be finite and within {IMPOSSIBLE_PA / 1e3:g} kPa of '
+            f'must be finite and within {SENSOR_MARGIN_PA / 1e3:g} kPa of '
             f'{low_pa / 1e3:g} .. {high_pa / 1e3:g} kPa: check the sensor'
         )
     return state.true_pressure_pa

@@ -20,6 +20,7 @@ from geometry_msgs.msg import PoseWithCovarianceStamped
 from sensor_msgs.msg import CameraInfo
 from visualization_msgs.msg import Marker
 
+from soft_arm_control.errors import MessageError
 from soft_arm_control.outcome import Outcome
 from soft_arm_control.ros import conversions
 from soft_arm_control.ros.driver_state import DriverState
@@ -34,6 +35,7 @@ from soft_arm_kinematics.arm import load_bellows_arm
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_node_kit import diagnostics, qos
 from soft_arm_node_kit.graph import OnlyPublisher
+from soft_arm_node_kit.messages import pressures_from_msg
 from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import declare, parameter
 from soft_arm_node_kit.runner import run
@@ -106,7 +108,7 @@ class TipControllerNode(Node):
         with self._ignored.of('pressures'):
             stamp_s = conversions.recent_s(message.header.stamp, self.now_s())
             self._controller.add_pressures(
-                stamp_s, conversions.pressures_from_msg(message, self._arm.robot)
+                stamp_s, pressures_from_msg(message, self._arm.robot, MessageError)
             )
             self._rates['pressures_hz'].tick()
 

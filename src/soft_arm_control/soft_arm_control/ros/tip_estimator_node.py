@@ -23,6 +23,7 @@ from soft_arm_description.rig import load_rig
 from soft_arm_kinematics.arm import load_bellows_arm
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_node_kit import diagnostics, qos
+from soft_arm_node_kit.messages import pressures_from_msg
 from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import declare, parameter
 from soft_arm_node_kit.runner import run
@@ -59,7 +60,7 @@ class TipEstimatorNode(Node):
     def _on_pressures(self, message: ChamberPressures) -> None:
         with self._ignored.of('pressures'):
             stamp_s = conversions.recent_s(message.header.stamp, self.now_s())
-            pressures_pa = conversions.pressures_from_msg(message, self._robot)
+            pressures_pa = pressures_from_msg(message, self._robot, MessageError)
             jumps = self._filter.time_jumps
             if not self._filter.add_pressures(stamp_s, pressures_pa):
                 raise MessageError('its stamp is not newer than the stamp of the message before')

@@ -187,10 +187,10 @@ def test_a_tip_pose_that_cannot_be_used_is_ignored_and_told(rig, process, spoil,
 @pytest.mark.parametrize(
     ('spoil', 'words'),
     [
-        (lambda m: setattr(m, 'pressures_pa', [math.nan] * 6), 'no finite pressure'),
+        (lambda m: setattr(m, 'pressures_pa', [math.nan] * 6), 'check its sensor'),
         (lambda m: setattr(m, 'pressures_pa', [1e300] * 6), 'check its sensor'),
-        (lambda m: setattr(m, 'pressures_pa', [0.0] * 5), 'no finite pressure'),
-        (lambda m: setattr(m, 'names', ['a' * 1000] * 1000), 'no finite pressure'),
+        (lambda m: setattr(m, 'pressures_pa', [0.0] * 5), 'give one pressure for each'),
+        (lambda m: setattr(m, 'names', ['a' * 1000] * 1000), 'give one pressure for each'),
         (lambda m: setattr(m.header.stamp, 'sec', 0), 'old'),
         (lambda m: setattr(m.header.stamp, 'sec', m.header.stamp.sec + 3600), 'in the future'),
     ],

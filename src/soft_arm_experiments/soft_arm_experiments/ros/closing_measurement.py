@@ -13,11 +13,12 @@ from soft_arm_control.errors import ExperimentError, MessageError
 from soft_arm_control.grasping.gripper import PERIOD_S, GraspSettings
 from soft_arm_control.grasping.no_load_fit import Closing
 from soft_arm_control.ros import grip_conversions as conversions
-from soft_arm_control.ros.conversions import command_message, stamp_s
+from soft_arm_control.ros.conversions import command_message
 from soft_arm_description.robot import Robot
 from soft_arm_msgs.msg import ChamberPressures, GripperState
 from soft_arm_node_kit import qos
 from soft_arm_node_kit.graph import CELL_EMULATION, DeviceWatch
+from soft_arm_node_kit.messages import seconds
 from soft_arm_node_kit.session import Session
 
 NAMESPACE = 'gripper'
@@ -140,11 +141,11 @@ class ClosingMeasurement(Session):
         with contextlib.suppress(MessageError):
             pressure_pa = conversions.pressure_pa(message, self._robot)
             self._samples.append(
-                (stamp_s(message.header.stamp), pressure_pa, conversions.set_point_pa(message))
+                (seconds(message.header.stamp), pressure_pa, conversions.set_point_pa(message))
             )
 
     def _on_shape(self, message: JointState) -> None:
         with contextlib.suppress(MessageError):
             self._shapes.append(
-                (stamp_s(message.header.stamp), conversions.bends_from_msg(message, self._robot))
+                (seconds(message.header.stamp), conversions.bends_from_msg(message, self._robot))
             )

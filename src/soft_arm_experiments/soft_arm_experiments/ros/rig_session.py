@@ -22,6 +22,7 @@ from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import ChamberPressures, TipTarget
 from soft_arm_node_kit import qos
 from soft_arm_node_kit.graph import ARM_EMULATION, DeviceWatch
+from soft_arm_node_kit.messages import pressures_from_msg, seconds
 from soft_arm_node_kit.session import ANSWER_S, Session
 from soft_arm_node_kit.ticker import Ticker
 
@@ -251,25 +252,23 @@ class RigSession(Session):
 
     def _on_truth(self, message: PoseStamped) -> None:
         self.truth.add(
-            conversions.stamp_s(message.header.stamp),
+            seconds(message.header.stamp),
             self.now_s(),
             conversions.point_from_msg(message.pose.position),
         )
 
     def _on_pressures(self, message: ChamberPressures) -> None:
         with contextlib.suppress(MessageError):
-            pressures_pa = conversions.pressures_from_msg(message, self._robot)
-            self.pressures.add(
-                conversions.stamp_s(message.header.stamp), self.now_s(), pressures_pa
-            )
+            pressures_pa = pressures_from_msg(message, self._robot, MessageError)
+            self.pressures.add(seconds(message.header.stamp), self.now_s(), pressures_pa)
 
     def _on_ring(self, message: PoseWithCovarianceStamped) -> None:
         with contextlib.suppress(MessageError):
             ring_m, _ = conversions.tip_from_msg(message, self._robot.base.frame)
-            self.rings.add(conversions.stamp_s(message.header.stamp), self.now_s(), ring_m)
+            self.rings.add(seconds(message.header.stamp), self.now_s(), ring_m)
 
     def _on_image(self, message: CameraInfo) -> None:
-        self.images.add(conversions.stamp_s(message.header.stamp), self.now_s(), None)
+        self.images.add(seconds(message.header.stamp), self.now_s(), None)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:

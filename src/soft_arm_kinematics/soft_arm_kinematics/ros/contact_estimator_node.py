@@ -18,11 +18,11 @@ from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.contact import ContactEstimate as Estimate
 from soft_arm_kinematics.contact import ContactStream, Detection, tracker_covariance
 from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_kinematics.ros import conversions
 from soft_arm_kinematics.ros.contact_conversions import contact_msg, planar_covariance, planar_pose
 from soft_arm_kinematics.segments.modal import ModalModel
 from soft_arm_msgs.msg import ChamberPressures, ContactEstimate
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
+from soft_arm_node_kit.messages import pressures_from_msg, seconds
 from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import parameter
 
@@ -104,11 +104,11 @@ class ContactEstimatorNode(Node):
 
     def _on_pressures(self, message: ChamberPressures) -> None:
         try:
-            pressure_pa = float(conversions.pressures_from_msg(message, self._robot)[0])
+            pressure_pa = float(pressures_from_msg(message, self._robot, KinematicsError)[0])
         except KinematicsError as error:
             self._ignore(f'pressures are ignored: {error}')
             return
-        time_s = _seconds(message.header.stamp)
+        time_s = seconds(message.header.stamp)
         if (
             self._pressures and time_s < self._pressures[-1][0]
         ):  # the clock was set back, or one stamp was wrong
@@ -132,7 +132,7 @@ class ContactEstimatorNode(Node):
         frame, own = message.header.frame_id, self._robot.base.frame
         if frame not in ('', own):
             raise KinematicsError(f'it is in frame {frame[:40]!r}: give it in {own}')
-        pressure_pa = self._pressure_at(_seconds(message.header.stamp))
+        pressure_pa = self._pressure_at(seconds(message.header.stamp))
         if pressure_pa is None:
             raise KinematicsError(
                 'no pressures of the same time: is the driver active, and are the clocks equal?'
@@ -189,10 +189,6 @@ class ContactEstimatorNode(Node):
             else 'free motion'
         )
         return diagnostics.OK, text, values
-
-
-def _seconds(stamp) -> float:
-    return stamp.sec + stamp.nanosec * 1e-9
 
 
 def main() -> int:

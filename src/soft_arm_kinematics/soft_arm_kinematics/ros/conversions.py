@@ -15,7 +15,7 @@ from soft_arm_kinematics.configuration import Configuration
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ros.target_frames import TargetFrames
 from soft_arm_kinematics.segments import pcc
-from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures
+from soft_arm_msgs.msg import ArmConfiguration
 from soft_arm_msgs.msg import IkSolution as IkSolutionMsg
 from soft_arm_msgs.srv import SolveIK
 
@@ -23,34 +23,6 @@ if TYPE_CHECKING:  # forward kinematics does not load the compiler
     from soft_arm_kinematics.ik.inverse import IkResult, IkSolution
 
 BODY_RGB = 0.75, 0.78, 0.82
-
-
-def pressures_from_msg(message: ChamberPressures, robot: Robot) -> np.ndarray:
-    """Pressures [Pa] in robot-file order.
-
-    Raises:
-        KinematicsError: If a chamber is missing or a value is not finite.
-    """
-    if len(message.names) != len(message.pressures_pa):
-        raise KinematicsError(
-            f'{len(message.names)} names of chambers but {len(message.pressures_pa)} pressures: '
-            'give one pressure for each name'
-        )
-    given = dict(zip(message.names, message.pressures_pa, strict=True))
-    missing = [name for name in robot.chambers if name not in given]
-    if missing:
-        names = ', '.join(message.names[:8])[:100]
-        raise KinematicsError(
-            f'pressures of {names or "nothing"} lack chamber {missing[0]}: the driver must use the '
-            'same robot file'
-        )
-    values_pa = np.array([given[name] for name in robot.chambers])
-    if not np.isfinite(values_pa).all():
-        raise KinematicsError(
-            f'pressure of {robot.chambers[int(np.argmin(np.isfinite(values_pa)))]} is not finite: '
-            'check its sensor'
-        )
-    return values_pa
 
 
 def arcs_from_msg(message: ArmConfiguration) -> list[tuple[str, float, float, float]]:

@@ -24,6 +24,7 @@ from soft_arm_kinematics.ros import conversions
 from soft_arm_kinematics.segments.sections import joint_values
 from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
+from soft_arm_node_kit.messages import pressures_from_msg
 from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import parameter
 
@@ -75,7 +76,7 @@ class ForwardKinematicsNode(Node):
 
     def _on_pressures(self, message: ChamberPressures) -> None:
         try:
-            measured_pa = conversions.pressures_from_msg(message, self._robot)
+            measured_pa = pressures_from_msg(message, self._robot, KinematicsError)
             pressures_pa = self._arm.clip_pressures(measured_pa)
             self._clipped_pa = float(np.abs(measured_pa - pressures_pa).max())
             self._rate.tick()

@@ -21,6 +21,7 @@ from soft_arm_kinematics.ros.target_frames import TargetFrameError, TargetFrames
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_msgs.srv import SolveIK
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
+from soft_arm_node_kit.messages import pressures_from_msg
 from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import parameter
 
@@ -85,7 +86,7 @@ class InverseKinematicsNode(Node):
 
     def _on_pressures(self, message: ChamberPressures) -> None:
         try:
-            pressures_pa = conversions.pressures_from_msg(message, self._arm.robot)
+            pressures_pa = pressures_from_msg(message, self._arm.robot, KinematicsError)
             self._actuation = self._arm.actuation_at(self._arm.clip_pressures(pressures_pa))
             self._fault = ''
         except KinematicsError as error:

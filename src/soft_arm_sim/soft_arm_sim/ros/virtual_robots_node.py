@@ -23,12 +23,12 @@ from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ros.conversions import (
     arcs_from_msg,
     joint_state_msg,
-    pressures_from_msg,
     transform_msg,
 )
 from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures
 from soft_arm_node_kit import qos
 from soft_arm_node_kit.diagnostics import OK, WARN, RateMeter, Reporter
+from soft_arm_node_kit.messages import pressures_from_msg
 from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import declare, parameter
 from soft_arm_node_kit.runner import run
@@ -144,7 +144,7 @@ class VirtualRobotsNode(Node):
     def _on_pressures(self, name: str, message: ChamberPressures) -> None:
         def press() -> None:
             robot = self._running.robots[name]
-            pressures_pa = pressures_from_msg(message, robot)
+            pressures_pa = pressures_from_msg(message, robot, PhysicsError)
             values = dict(zip(robot.chambers, pressures_pa.tolist(), strict=True))
             self._running.drive(name, values)
 
