@@ -1,4 +1,4 @@
-"""The whole gripper cell on its virtual devices; the tests run in this order on one launch."""
+"""The gripper cell on its virtual devices; the tests run in this order on one launch."""
 
 import math
 from pathlib import Path
@@ -12,7 +12,9 @@ from std_srvs.srv import SetBool
 from soft_arm_msgs.action import Grasp, MoveJoints, Release
 from soft_arm_msgs.msg import ChamberPressures, GripperState
 from soft_arm_msgs.srv import PlaceObject
+from soft_arm_node_kit.messages import seconds
 from system_testing.launched_graph import DEADLINE_S, LAUNCH, LaunchedGraph, free_port
+from system_testing.pages import name_of, pages_of, run
 
 pytestmark = pytest.mark.watchdogs
 
@@ -37,7 +39,8 @@ STREAMS = {
     TRUTH: GripperState,
     ANGLES_TRUTH: JointState,
 }
-FRESH_S = 1.5  # the slowest stream has 15 Hz; the rest is for a busy machine
+FRAMES = 'abb_base_link', 'soft_gripper_piece_4_tip', 'finger_camera_color_optical_frame'
+FRESH_S = 1.5  # the slowest stream has 15 Hz; margin for a busy machine
 GOALS = 3
 SMALL_MOVE_RAD = np.array([0.10, -0.08, 0.06, 0.10, 0.40, -0.10])
 
@@ -51,8 +54,7 @@ class Cell(LaunchedGraph):
         return self.node.get_clock().now().nanoseconds * 1e-9
 
     def age_s(self, name):
-        stamp = self.latest[name].header.stamp
-        return self.now_s() - stamp.sec - 1e-9 * stamp.nanosec
+        return self.now_s() - seconds(self.latest[name].header.stamp)
 
     def place_object(self, gap_m):
         assert self.call(
@@ -60,13 +62,13 @@ class Cell(LaunchedGraph):
         ).success
 
     def grip(self, kind, name, goal):
-        """The result of a goal; if a stalled machine tripped the watchdog, the next one counts."""
+        """Return the result of a goal; repeat it if a stall of the machine tripped the watchdog."""
         for _ in range(GOALS):
             self.wait(lambda: self.active('gripper/pcu2v_driver'), 'the driver is active')
             result = self.act(kind, f'/gripper/{name}', goal)
             if result.error_code != Grasp.Result.DRIVER_LOST:
                 break
-            self.latest.pop('gripper/pcu2v_driver', None)  # what it said before
+            self.latest.pop('gripper/pcu2v_driver', None)
         return result
 
     def grasp(self, **goal):
@@ -98,22 +100,17 @@ def test_every_node_runs(cell):
     )
 
 
-@pytest.mark.parametrize('name', sorted(STREAMS))
-def test_every_stream_is_fresh(cell, name):
-    cell.wait(
-        lambda: name in cell.latest and -0.1 < cell.age_s(name) < FRESH_S,
-        f'{name} is younger than {FRESH_S} s',
-    )
-
-
-@pytest.mark.parametrize(
-    'frame', ['abb_base_link', 'soft_gripper_piece_4_tip', 'finger_camera_color_optical_frame']
-)
-def test_robot_finger_and_camera_stand_in_the_world(cell, frame):
-    cell.wait(
-        lambda: cell.buffer.can_transform('world', frame, rclpy.time.Time()),
-        f'{frame} is known in the world',
-    )
+def test_every_stream_is_fresh_and_every_frame_is_in_the_world(cell):
+    for name in STREAMS:
+        cell.wait(
+            lambda name=name: name in cell.latest and -0.1 < cell.age_s(name) < FRESH_S,
+            f'{name} is younger than {FRESH_S} s',
+        )
+    for frame in FRAMES:
+        cell.wait(
+            lambda frame=frame: cell.buffer.can_transform('world', frame, rclpy.time.Time()),
+            f'{frame} is known in the world',
+        )
 
 
 def test_the_camera_sees_the_true_bends(cell):
@@ -142,7 +139,7 @@ def test_the_robot_moves_to_joint_angles(cell):
     )
 
 
-def test_a_grasp_of_nothing_says_so(cell):
+def test_a_grasp_of_nothing_is_reported(cell):
     cell.place_object(math.nan)
     result = cell.grasp()
     assert (result.error_code, result.contact) == (Grasp.Result.NO_CONTACT, False), result.error_msg
@@ -175,18 +172,23 @@ def test_a_release_opens_by_vacuum(cell):
     )
 
 
-def test_it_has_said_that_it_is_ready_and_nothing_red(cell):
+def test_readiness_is_reported_without_errors(cell):
     cell.wait(
         lambda: 'ready: the gripper cell on the virtual cell, 6 nodes' in cell.output(),
-        'the launch says that it is ready',
+        'the launch is ready',
     )
     assert not [
         line for line in cell.output().splitlines() if 'ERROR' in line or 'Traceback' in line
     ]
 
 
+@pytest.mark.parametrize('page', pages_of('cell'), ids=name_of)
+def test_the_blocks_of_the_pages_run(cell, page, tmp_path):
+    assert run(page, {'cell'}, tmp_path) > 0
+    assert not cell.deaths(), cell.output()
+
+
 def test_a_killed_driver_ends_the_launch(cell):
-    """Its device vents by its own watchdog: `test_pcu2v_node.py::test_sigkill..`."""
     pids = cell.pids()
     assert set(pids) == EXECUTABLES
     cell.kill('pcu2v_driver')

@@ -1,4 +1,4 @@
-"""The whole graph on the virtual rig in lockstep, started as a user does, in this order."""
+"""The virtual rig in lockstep, started by its launch file; the tests run in this order."""
 
 import os
 import re
@@ -21,6 +21,7 @@ from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures
 from softarm_cli.launching.description import declared_arguments
 from system_testing.garbage import Storm
 from system_testing.launched_graph import DEADLINE_S, LAUNCH, LaunchedGraph, free_port
+from system_testing.pages import name_of, pages_of, run
 
 NODES = (
     'pneumatic_driver',
@@ -35,25 +36,22 @@ STREAMS = {
     '/soft_arm/tip_pose': PoseWithCovarianceStamped,
     '/soft_arm/virtual_rig/debug/tip_truth': PoseStamped,
 }
+FRAMES = (
+    'soft_arm_base_link',
+    'soft_arm_module_1_tip',
+    'soft_arm_tip_by_model',
+    'soft_arm_tip_by_vision',
+    'camera_color_optical_frame',
+)
 VENTED_PA = 3e3
 GOALS = 3
 LOST = {MoveTip.Result.DRIVER_LOST, MoveTip.Result.CAMERA_STALE, MoveTip.Result.TIP_LOST}
 
 
 class Rig(LaunchedGraph):
-    """The virtual rig of the soft arm."""
-
     def __init__(self, log: Path):
-        super().__init__(
-            log,
-            [
-                str(LAUNCH / 'sim.launch.xml'),
-                f'modbus_port:={free_port()}',
-                'plant_seed:=7',
-                'use_sim_time:=true',
-            ],
-            STREAMS,
-        )
+        arguments = [f'modbus_port:={free_port()}', 'use_sim_time:=true']
+        super().__init__(log, [str(LAUNCH / 'sim.launch.xml'), *arguments], STREAMS)
 
     def pressures_pa(self):
         return np.array(self.latest['/soft_arm/pressures'].pressures_pa)
@@ -83,18 +81,18 @@ def goal_at(target_m, tolerance_m=0.001):
 
 
 def move_tip(rig, target_m):
-    """The result of a goal; if a stall of this machine ended it, the next one counts."""
+    """Return the result of a goal; repeat a goal that a stall of the machine has ended."""
     for _ in range(GOALS):
-        rig.wait(lambda: ready(rig), 'the controller hears the driver, and solve_ik is offered')
+        rig.wait(lambda: ready(rig), 'the controller is ready')
         result = rig.act(MoveTip, '/soft_arm/move_tip', goal_at(target_m))
         if result.error_code not in LOST and 'no answer' not in result.error_msg:
             break
-        rig.latest.pop('soft_arm/tip_controller', None)  # what it said before
+        rig.latest.pop('soft_arm/tip_controller', None)
     return result
 
 
 def bent_tip_m():
-    """Somewhere well inside the workspace."""
+    """Return a tip position inside the workspace [m]."""
     arm = load_arm()
     low_m, high_m = arm.length_limits_m
     return arm.tip(low_m + (high_m - low_m) * np.array([0.35, 0.2, 0.2, 0.35, 0.3, 0.3]))
@@ -113,19 +111,15 @@ def test_the_virtual_rig_takes_every_argument_of_the_real_one():
     assert set(real) < set(simulated)
 
 
-def test_every_node_runs(rig):
+def test_every_node_runs_and_readiness_is_reported_without_errors(rig):
     wanted = {f'/soft_arm/{name}' for name in NODES} | {'/soft_arm/virtual_rig', '/camera/camera'}
-    rig.wait(lambda: wanted <= rig.nodes() or rig.deaths(), f'{sorted(wanted)} run')
-    assert wanted <= rig.nodes(), rig.output()
-
-
-def test_it_says_when_it_is_ready_and_nothing_red_before(rig):
+    ready = 'ready: soft_arm on the virtual rig, 6 nodes'
     rig.wait(
-        lambda: 'ready: soft_arm on the virtual rig, 6 nodes' in rig.output() or rig.deaths(),
-        'the launch says that it is ready',
+        lambda: (wanted <= rig.nodes() and ready in rig.output()) or rig.deaths(),
+        f'{sorted(wanted)} run, and the launch is ready',
     )
-    told = rig.output().split('ready: soft_arm')[0]
-    assert not [line for line in told.splitlines() if 'ERROR' in line or 'Traceback' in line]
+    start = rig.output().split('ready: soft_arm')[0]
+    assert not [line for line in start.splitlines() if 'ERROR' in line or 'Traceback' in line]
 
 
 def test_the_same_launch_again_is_refused(rig):
@@ -145,29 +139,18 @@ def test_every_stream_flows(rig):
     assert tuple(rig.latest['/soft_arm/pressures'].names) == load_arm().robot.chambers
 
 
-@pytest.mark.parametrize(
-    'frame',
-    [
-        'soft_arm_base_link',
-        'soft_arm_module_1_tip',
-        'soft_arm_tip_by_model',
-        'soft_arm_tip_by_vision',
-        'camera_color_optical_frame',
-    ],
-)
-def test_every_frame_hangs_on_the_world(rig, frame):
-    rig.wait(
-        lambda: rig.buffer.can_transform('world', frame, rclpy.time.Time()), f'{frame} is known'
-    )
-
-
-def test_the_camera_sees_the_ring_where_it_is(rig):
+def test_the_camera_measures_the_tip_and_every_frame_is_in_the_world(rig):
     def error_m():
         return np.linalg.norm(
             xyz(rig.latest['/soft_arm/tip_pose'].pose.pose.position) - rig.truth_m()
         )
 
-    rig.wait(lambda: error_m() < 0.003, 'the seen ring is within 3 mm of the true one')
+    rig.wait(lambda: error_m() < 0.003, 'the measured tip is within 3 mm of the true one')
+    for frame in FRAMES:
+        rig.wait(
+            lambda frame=frame: rig.buffer.can_transform('world', frame, rclpy.time.Time()),
+            f'{frame} is known',
+        )
 
 
 def test_every_image_gives_a_pose_in_simulated_time(rig):
@@ -179,7 +162,7 @@ def test_every_image_gives_a_pose_in_simulated_time(rig):
 
 
 def ready(rig):
-    """Whether the controller accepts goals: it hears the driver, and solve_ik is offered."""
+    """Return True if the controller accepts goals: pressures arrive and solve_ik is offered."""
     status = rig.latest.get('soft_arm/tip_controller')
     hears = (
         status is not None and float({v.key: v.value for v in status.values}['pressures_hz']) > 20
@@ -205,9 +188,14 @@ def test_an_unreachable_target_moves_nothing(rig):
     assert np.linalg.norm(rig.truth_m() - before_m) < 0.005
 
 
-def test_garbage_ends_no_node(rig):
-    """On every topic, service and action; afterwards the arm works as before."""
-    rig.wait(lambda: ready(rig), 'the controller hears the driver, and solve_ik is offered')
+@pytest.mark.parametrize('page', pages_of('rig'), ids=name_of)
+def test_the_blocks_of_the_pages_run(rig, page, tmp_path):
+    assert run(page, {'rig'}, tmp_path) > 0
+    assert not rig.deaths(), rig.output()
+
+
+def test_garbage_on_every_topic_service_and_action_ends_no_node(rig):
+    rig.wait(lambda: ready(rig), 'the controller is ready')
     before = rig.pids()
     storm = Storm(rig)
     assert {'/soft_arm/pressure_command', '/soft_arm/tip_pose', '/soft_arm/pressures'} <= set(
@@ -224,58 +212,56 @@ def test_garbage_ends_no_node(rig):
     assert rig.call(Trigger, '/soft_arm/clear_faults', Trigger.Request()).success
     again = ChangeState.Request(transition=Transition(id=Transition.TRANSITION_ACTIVATE))
     assert rig.call(ChangeState, '/soft_arm/pneumatic_driver/change_state', again).success
-    rig.wait(lambda: ready(rig), 'the controller hears that the driver is active')
+    rig.wait(lambda: ready(rig), 'the controller is ready')
     target_m = bent_tip_m()
     result = move_tip(rig, target_m)
     assert (result.error_code, result.error_msg) == (MoveTip.Result.NONE, '')
 
 
 def test_a_killed_controller_leaves_a_vented_arm(rig):
-    rig.wait(lambda: ready(rig), 'the controller hears the driver, and solve_ik is offered')
+    rig.wait(lambda: ready(rig), 'the controller is ready')
     rig.send_goal(MoveTip, '/soft_arm/move_tip', goal_at(bent_tip_m(), tolerance_m=1e-4))
     rig.wait(lambda: np.abs(rig.pressures_pa()).max() > VENTED_PA, 'the arm is under pressure')
     rig.kill('tip_controller')
     rig.wait(
         lambda: np.abs(rig.pressures_pa()).max() < VENTED_PA,
-        'the driver has vented for want of commands',
+        'the driver has vented without commands',
     )
 
 
 def test_time_goes_on_without_a_stopped_controller_until_it_answers_again(rig):
-    rig.wait(lambda: ready(rig), 'the controller hears the driver, and solve_ik is offered')
+    rig.wait(lambda: ready(rig), 'the controller is ready')
     rig.send_goal(MoveTip, '/soft_arm/move_tip', goal_at(bent_tip_m(), tolerance_m=1e-4))
     rig.wait(lambda: np.abs(rig.pressures_pa()).max() > VENTED_PA, 'the arm is under pressure')
     pid = rig.pids()['tip_controller']
 
-    def said():
+    def message():
         return rig.latest['soft_arm/virtual_rig'].message
 
     os.kill(pid, signal.SIGSTOP)
     try:
         rig.wait(
-            lambda: (
-                'without /soft_arm/tip_controller' in rig.latest['soft_arm/virtual_rig'].message
-            ),
-            'the rig names who is missing',
+            lambda: 'without /soft_arm/tip_controller' in message(),
+            'the rig names the missing node',
         )
         rig.wait(
             lambda: np.abs(rig.pressures_pa()).max() < VENTED_PA,
-            'the driver has vented for want of commands, in simulated time',
+            'the driver has vented without commands, in simulated time',
         )
     finally:
         os.kill(pid, signal.SIGCONT)
     rig.wait(
-        lambda: said().startswith('in lockstep'),
+        lambda: message().startswith('in lockstep'),
         'the controller is waited for again',
     )
 
 
-def test_killed_nodes_are_started_again_and_work(rig):
+def test_killed_nodes_are_restarted_and_work(rig):
     rig.kill('tip_tracker')
     rig.kill('inverse_kinematics')
     rig.wait(
         lambda: all(starts(rig, name) >= 2 for name in rig.killed),
-        'all that were killed are started again',
+        'all killed nodes are restarted',
     )
     for name in rig.killed:
         rig.wait(lambda name=name: works(rig, name, rig.pids().get(name)), f'the new {name} works')
@@ -297,16 +283,13 @@ def works(rig, name, pid):
     )
 
 
-def test_vent_answers(rig):
+def test_vent_answers_and_ctrl_c_ends_everything(rig):
     assert rig.call(Trigger, '/soft_arm/vent', Trigger.Request()).success
-
-
-def test_ctrl_c_ends_everything(rig):
     pids = rig.pids()
     assert set(pids) == {*NODES, 'virtual_rig', 'report_ready'}
     os.killpg(rig.launch.pid, signal.SIGINT)
     assert rig.launch.wait(DEADLINE_S) == 0
     assert not any(Path(f'/proc/{pid}').exists() for pid in pids.values())
     assert set(rig.deaths()) == set(rig.killed), rig.output()
-    # The device has served until its driver had vented.
+    # The device serves until its driver has vented.
     assert 'not vented from here' not in rig.output()

@@ -1,20 +1,20 @@
-"""Runs the shell and Python blocks of README.md and of the pages in docs/.
+"""Execution of the shell and Python blocks of README.md and of the pages in docs/.
 
-The word after the language, which a rendered page does not show, says how a block is held:
+The mark after the language, which a rendered page does not show, selects the treatment:
 
     sh              run in bash, in a copy of the workspace that has nothing in out/
     sh rig          run beside the running virtual rig (a system test)
     sh cell         run beside the running virtual gripper cell (a system test)
     sh launch       a launch: run with --print; the system tests start the rig and the cell
-    sh ci           what the CI runs anyway, or what takes minutes; `make` targets must exist
+    sh ci           run by the CI anyway, or takes minutes; `make` targets must exist
     sh ros          needs ROS 2 from apt
     sh hardware     needs the real devices
     python          run; the blocks of a page share one namespace
     python hardware needs the real devices
-    text output     what the block above prints; `..` stands for anything
+    text output     output of the block above; `..` stands for anything
     yaml, text NAME written to the file NAME.EXT, for the blocks below it
 
-In every `sh` block, whatever its mark, each softarm command and each of its options must exist.
+In every `sh` block, regardless of its mark, each softarm command and option must exist.
 A line whose comment mentions Ctrl-C gets it after some seconds.
 """
 
@@ -43,7 +43,7 @@ _FENCE = re.compile(r'(?ms)^( *)```([^\n`]*)\n(.*?)^\1```$')
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: where it begins, its language, the word after it, and its lines."""
+    """Fenced block: start, language, mark and lines."""
 
     place: str
     language: str
@@ -52,7 +52,7 @@ class Block:
 
 
 def blocks(page: Path) -> list[Block]:
-    """Fenced blocks of a page, in order."""
+    """Return the fenced blocks of a page in order."""
     content = page.read_text()
     found = []
     for match in _FENCE.finditer(content):
@@ -63,12 +63,18 @@ def blocks(page: Path) -> list[Block]:
     return found
 
 
-def run(page: Path, marks: set[str], folder: Path) -> int:
-    """Run the blocks of a page that have one of these marks, in order, in a folder.
+def pages_of(mark: str) -> list[Path]:
+    """Return the pages with blocks of a mark."""
+    return [page for page in PAGES if mark in {block.mark for block in blocks(page)}]
 
-    Returns:
-        How many blocks were run.
-    """
+
+def name_of(page: Path) -> str:
+    """Return the path of a page in the repository."""
+    return str(page.relative_to(ROOT))
+
+
+def run(page: Path, marks: set[str], folder: Path) -> int:
+    """Run the blocks of a page with one of these marks in a folder; return their number."""
     for entry in ROOT.iterdir():
         if entry.name not in ('out', '.git'):
             (folder / entry.name).symlink_to(entry)
@@ -99,7 +105,7 @@ def _run_shell(block: Block, _) -> str:
         script = re.sub(r'(?m)^(softarm launch [^#\n]*)', r'\1 --print ', script)
     wait = f'timeout --preserve-status -s INT {UNTIL_INTERRUPT_S} '
     script = re.sub(r'(?m)^(?=softarm .*Ctrl-C)', wait, script)
-    # 1: it found something wrong, such as a busy machine
+    # Exit code 1: a finding, such as a busy machine.
     script = re.sub(r'(?m)^(softarm doctor[^#\n]*)', r'\1 || [ $? = 1 ] ', script)
     done = subprocess.run(
         ['bash', '-c', f'set -eo pipefail\n. ./env.sh\n{script}'],
