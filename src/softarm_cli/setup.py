@@ -26,7 +26,7 @@ setup(
     zip_safe=True,
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
-    description='The softarm command: one door to what the packages offer on the command line.',
+    description='The softarm command: command line for all packages.',
     license='Apache-2.0',
     extras_require={'test': ['pytest']},
     entry_points={

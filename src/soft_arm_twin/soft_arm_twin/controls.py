@@ -1,4 +1,4 @@
-"""Controls of a page, and which values each accepts.
+"""Controls of a page and their accepted values.
 
 The server checks each value that a page sends with the control's own `checked`: type, range and
 finiteness. Nothing is clamped: a value outside of the limits is refused.
@@ -12,29 +12,27 @@ from soft_arm_twin.errors import RefusedValueError
 
 @dataclass(frozen=True, kw_only=True)
 class Common:
-    """What every control has.
+    """Attributes of every control.
 
     Attributes:
-        name: Unique among the controls of a source; commands name it.
-        label: What a person reads.
-        group: Heading under which the page shows it.
-        enabled: Whether it accepts values now.
-        reason: Why not, if it is not enabled; also the remedy.
-        needs_control: Only the page that has taken control may use it.
-        always: Works from every page without control, whoever has control: vent.
+        name: Unique name among the controls of a source.
+        label: Label on the page.
+        group: Heading on the page.
+        reason: Reason for which it is disabled, and the remedy; empty if it is enabled.
+        needs_control: Whether only the page that has taken control may use it.
+        always: Whether every page may use it, regardless of the owner: vent.
     """
 
     name: str
     label: str
     group: str
-    enabled: bool = True
     reason: str = ''
     needs_control: bool = True
     always: bool = False
 
 
 class Control(Protocol):
-    """What the server asks of a control."""
+    """Interface of a control for the server."""
 
     kind: ClassVar[str]
 
@@ -42,8 +40,6 @@ class Control(Protocol):
     def name(self) -> str: ...  # noqa: D102
     @property
     def label(self) -> str: ...  # noqa: D102
-    @property
-    def enabled(self) -> bool: ...  # noqa: D102
     @property
     def reason(self) -> str: ...  # noqa: D102
     @property
@@ -58,7 +54,7 @@ class Control(Protocol):
 def _number(label: str, value: object, low: float, high: float, unit: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise RefusedValueError(f'{label}: not a number')
-    if not low <= value <= high:  # false for NaN, too
+    if not low <= value <= high:  # also false for NaN
         limits = f'{low:g}..{high:g} {unit}'
         raise RefusedValueError(f'{label}: {str(value)[:20]} {unit} is outside of {limits}')
     return float(value)
@@ -72,8 +68,8 @@ class Slider(Common):
         low: Lower limit [unit].
         high: Upper limit [unit].
         step: Step of an arrow key [unit]; the server accepts numbers between steps.
-        value: What the source has now [unit].
-        unit: For people: 'kPa', 'deg', 'mm'.
+        value: Present value [unit].
+        unit: Displayed unit: 'kPa', 'deg', 'mm'.
     """
 
     kind: ClassVar[str] = 'slider'
@@ -104,7 +100,7 @@ class Switch(Common):
 
 @dataclass(frozen=True, kw_only=True)
 class Button(Common):
-    """Does one thing; its value is null."""
+    """Trigger without a value."""
 
     kind: ClassVar[str] = 'button'
 

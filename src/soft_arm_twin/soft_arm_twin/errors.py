@@ -14,4 +14,4 @@ class RefusedValueError(TwinError):
 
 
 class AddressError(TwinError):
-    """The server cannot listen where it was told to."""
+    """The server cannot listen at the given address."""

@@ -1,4 +1,4 @@
-"""What a page draws: parts whose vertices follow affine frames.
+"""Scene of a page: parts whose vertices follow affine frames.
 
 A vertex `v` with the local coordinates `l_a` and `l_b` in the frames `a` and `b` is drawn at
 `v = (1 - s) (A_a l_a) + s (A_b l_b)`: linear blend skinning with two bones. A rigid body follows
@@ -26,8 +26,8 @@ class Part:
     """A surface, points, or a line (one strip through all vertices in their order).
 
     Attributes:
-        name: Unique in its scene; shown to people.
-        group: Parts of one group are shown and hidden together.
+        name: Displayed name, unique in its scene.
+        group: Group whose parts are shown and hidden together.
         colour_rgb: Red, green and blue, each in 0..1 (sRGB).
         frame_a: Index of the frame that carries a vertex, shape (n,).
         frame_b: Index of the second frame, shape (n,).
@@ -35,9 +35,9 @@ class Part:
         local_a_m: Vertices in their frame a [m], shape (n, 3).
         local_b_m: Vertices in their frame b [m], shape (n, 3).
         triangles: Indices of vertices, shape (m, 3), counter-clockwise from outside; surfaces only.
-        kind: What the vertices make.
+        kind: Interpretation of the vertices.
         opacity: 1.0: opaque; less: see-through, as ghosts are.
-        selectable: A click on it shows its name and its source's age.
+        selectable: True if a click shows its name and the age of its data.
         source: Name of the `Age` of the data that moves this part, or empty. The page draws the
             part grey and striped while that data is older than its limit.
 
@@ -99,7 +99,7 @@ class Part:
         selectable: bool = False,
         source: str = '',
     ) -> Self:
-        """Make a part whose vertices [m], shape (n, 3), all follow one frame."""
+        """Create a part whose vertices [m], shape (n, 3), all follow one frame."""
         index = np.full(len(vertices_m), frame)
         return cls(
             name,
@@ -120,7 +120,7 @@ class Part:
 
 @dataclass(frozen=True)
 class LegendEntry:
-    """One line of the legend: what a colour and a marker mean."""
+    """Legend entry of a colour and a marker."""
 
     name: str
     colour_rgb: tuple[float, float, float]
@@ -129,7 +129,7 @@ class LegendEntry:
 
 @dataclass(frozen=True)
 class Camera:
-    """Where the page looks from at first, and at what [m]."""
+    """Initial position and target of the view [m]."""
 
     eye_m: tuple[float, float, float] = (0.6, -0.6, 0.5)
     target_m: tuple[float, float, float] = (0.0, 0.0, 0.1)
@@ -137,7 +137,7 @@ class Camera:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """All parts, and how many frames move them.
+    """All parts and the number of frames that move them.
 
     Raises:
         SceneError: If two parts have one name, or a part follows a frame that does not exist.

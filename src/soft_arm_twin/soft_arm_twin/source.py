@@ -1,7 +1,7 @@
-"""What the server asks of whatever it shows: a model, a running graph, or a bag.
+"""Interface between the server and a source: a model or a ROS graph.
 
 The server makes all calls from one asyncio thread. Each must return within 5 ms: a source does its
-work in threads or callbacks of its own and hands over what is ready.
+work in separate threads or callbacks and return finished results.
 """
 
 from collections.abc import Awaitable
@@ -18,7 +18,7 @@ Level = Literal['info', 'warning', 'error']
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """Where everything is.
+    """Poses of all frames at one time.
 
     Attributes:
         stamp_s: `time.monotonic()` at which the newest data in it arrived [s].
@@ -32,7 +32,7 @@ class Snapshot:
 
 @dataclass(frozen=True, eq=False)
 class Jpeg:
-    """A camera's picture; `number` grows with each new one, `stamp_s` is as in `Snapshot`."""
+    """Camera image; `number` grows with each new image, `stamp_s` is as in `Snapshot`."""
 
     number: int
     stamp_s: float
@@ -41,7 +41,7 @@ class Jpeg:
 
 @dataclass(frozen=True, eq=False)
 class Cloud:
-    """Points in the world.
+    """Point cloud in the world.
 
     Attributes:
         number: Grows with each new cloud.
@@ -58,17 +58,17 @@ class Cloud:
 
 @dataclass(frozen=True)
 class Value:
-    """A number to read; `value` is None if there is none.
+    """Displayed number.
 
     Attributes:
-        group: Heading under which the page shows it.
-        name: What it is.
-        value: The number [unit], None if unknown.
-        unit: For people: 'kPa', 'mm'.
-        set_point: What was asked for [unit], or None.
+        group: Heading on the page.
+        name: Label.
+        value: Value [unit], None if unknown.
+        unit: Displayed unit: 'kPa', 'mm'.
+        set_point: Set point [unit], or None.
         low: Lower limit [unit], or None.
         high: Upper limit [unit], or None.
-        source: Name of the `Age` of its data, or empty; the page strikes out what is too old.
+        source: Name of the `Age` of its data, or empty; the page strikes out stale values.
     """
 
     group: str
@@ -83,7 +83,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Age:
-    """How old the newest data of a source is [s], None if none ever came, and its limit [s]."""
+    """Age of the newest data of a source [s], None before the first, and its limit [s]."""
 
     name: str
     age_s: float | None
@@ -92,7 +92,7 @@ class Age:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One state to know of, and what to do about it (empty if nothing)."""
+    """Diagnostic status and its remedy (empty if none is needed)."""
 
     level: Level
     name: str
@@ -102,13 +102,13 @@ class Diagnostic:
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened.
+    """Logged event.
 
     Attributes:
         number: Grows by one with each event.
         time_s: Seconds since 1970 UTC, by the graph's clock or as recorded.
-        level: How bad.
-        source: Who says it.
+        level: Severity.
+        source: Name of the reporting node or part.
         text: One line.
     """
 
@@ -121,13 +121,13 @@ class Event:
 
 @dataclass(frozen=True)
 class Series:
-    """The newest point of a line in a running plot; `y` is None where there is no value.
+    """Newest point of a line in a running plot; `y` is None without a value.
 
     Attributes:
         plot: Title of the plot.
-        name: Name of the line; lines of one plot share its unit.
-        unit: Unit of `y`, for people.
-        t_s: Time on one clock for all series [s]; a point whose time has not grown is drawn once.
+        name: Name of the line; all lines of a plot have the same unit.
+        unit: Displayed unit of `y`.
+        t_s: Time on one clock for all series [s]; a point of an unchanged time is drawn once.
         y: Value [unit].
     """
 
@@ -140,7 +140,7 @@ class Series:
 
 @dataclass(frozen=True)
 class TextBlock:
-    """Lines under a title, for instance why one solution is best."""
+    """Lines of text under a title."""
 
     title: str
     lines: tuple[str, ...]
@@ -148,7 +148,7 @@ class TextBlock:
 
 @dataclass(frozen=True)
 class Panel:
-    """Everything beside the picture; asked for ten times a second.
+    """Contents of the side panels, requested ten times a second.
 
     `events` holds the newest, at most 500, oldest first; the server sends each page what is new to
     it.
@@ -165,7 +165,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of a command, in one line.
+    """Outcome of a command, in one line.
 
     A source that hands out a file (a pose, a table) names it and gives its text: the page that
     asked saves it.
@@ -178,30 +178,30 @@ class Answer:
 
 
 class Source(Protocol):
-    """What a page shows and commands."""
+    """Displayed and commanded system."""
 
     title: str
 
     def scene(self) -> Scene:
-        """Return what is drawn: the same object until it changes."""
+        """Return the scene: the same object until it changes."""
 
     def snapshot(self) -> Snapshot:
-        """Return where everything is now: the same object until something has moved.
+        """Return the present poses: the same object until something has moved.
 
         The scene's `n_frames` and the number of frames agree; asked for 30 times a second.
         """
 
     def panel(self) -> Panel:
-        """Return what stands beside the picture."""
+        """Return the contents of the side panels."""
 
     def image(self) -> Jpeg | None:
-        """Return the camera's newest picture; a new number is sent at most 5 times a second."""
+        """Return the newest camera image; images are sent at most 5 times a second."""
 
     def cloud(self) -> Cloud | None:
-        """Return the newest points; a new number is sent at most 10 times a second."""
+        """Return the newest cloud; clouds are sent at most 10 times a second."""
 
     def command(self, control: str, value: object, owner: bool) -> Answer | Awaitable[Answer]:
-        """Carry out a command of a page.
+        """Execute a command of a page.
 
         The server has checked it against the newest panel: the control exists and is enabled, type,
         range and finiteness of the value are right (see `controls`), and the page has control if
@@ -215,4 +215,4 @@ class Source(Protocol):
         """
 
     def released(self) -> None:
-        """Stop what needs an owner: the page that had control gave it back or is gone."""
+        """Stop all that needs an owner: the owner has released control or disconnected."""

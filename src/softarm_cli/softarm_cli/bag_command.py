@@ -30,10 +30,10 @@ _EXAMPLES = """examples:
   softarm bag evaluate out/monday out/tuesday      camera, models and controller, compared
   softarm bag play out/monday --namespace replay   everything but commands, under /replay/..
 """
-_SAFETY = """Set points (pressure_command, limb_configuration and others, in any namespace) move
-something: they are left out unless --topics names them or --commands is given, and they are never
-sent to a node that subscribes to them. Topics that are published already are not sent either, and
-nothing is sent under its own name while a driver runs: give --namespace or --domain."""
+_SAFETY = """Set points (pressure_command, limb_configuration and others, in any namespace) are
+omitted unless --topics or --commands includes them, and never sent to a subscribed node. Topics
+with another publisher are refused, and so are recorded names while a driver runs: give
+--namespace or --domain."""
 
 
 def main(argv: list[str]) -> int:
@@ -56,7 +56,7 @@ def main(argv: list[str]) -> int:
         'topics',
         nargs='*',
         type=topic_name,
-        help='full names of topics; none: every topic but raw images and point clouds',
+        help='full names of topics (default: all but raw images and point clouds)',
     )
     record.add_argument(
         '-o',
@@ -67,12 +67,12 @@ def main(argv: list[str]) -> int:
     record.add_argument(
         '--images',
         action='store_true',
-        help='also the raw images of every camera; two of 640 x 480 at 30 Hz: 46 MB/s',
+        help='include the raw images of every camera; two of 640 x 480 at 30 Hz: 46 MB/s',
     )
     record.set_defaults(action=_record)
     replay = commands.add_parser(
         'play',
-        help='publish the messages of a bag, except those that move a rig',
+        help='publish the messages of a bag, except for commands',
         description=_SAFETY,
     )
     replay.add_argument('bag', type=input_path)
@@ -94,7 +94,7 @@ def main(argv: list[str]) -> int:
     replay.add_argument(
         '--commands',
         action='store_true',
-        help='also set points; refused if a node subscribes to them',
+        help='include set points; refused if a node subscribes to them',
     )
     replay.add_argument(
         '--namespace',
@@ -109,14 +109,14 @@ def main(argv: list[str]) -> int:
     replay.add_argument(
         '--clock',
         action='store_true',
-        help="also /clock: the bag's own, or else the time of recording; for nodes with "
-        'use_sim_time, which are waited for where they answer images',
+        help='publish /clock: recorded, or else the time of recording; waits for nodes with '
+        'use_sim_time that acknowledge images',
     )
     replay.add_argument(
         '--sensors',
         action='store_true',
-        help='only what sensors measured (pressures, images, camera infos, frames of the cameras), '
-        'and what --topics names besides: for nodes that compute everything else again',
+        help='only measurements (pressures, images, camera infos, camera frames) and --topics, for '
+        'nodes that recompute everything else',
     )
     replay.add_argument(
         '--wait-for',
@@ -124,8 +124,7 @@ def main(argv: list[str]) -> int:
         type=topic_name,
         default=(),
         metavar='NODE',
-        help='begin when these nodes subscribe, by their full names; they must be in the namespace '
-        'of recorded pressures',
+        help='full names of nodes to wait for, in the namespace of recorded pressures',
     )
     replay.set_defaults(action=_play)
     info = commands.add_parser('info', help='list the topics of a bag')
@@ -134,14 +133,14 @@ def main(argv: list[str]) -> int:
     info.set_defaults(action=_info)
     picture = commands.add_parser(
         'plot',
-        help='draw pressures and commands, the tip by model, vision and truth, and its errors',
+        help='plot pressures and commands, the tip by model, vision and truth, and its errors',
     )
     picture.add_argument('bag', type=input_path)
     picture.add_argument(
         '-o',
         '--output',
         type=plot_file,
-        help='.png, .pdf or .svg (default: beside the bag, <bag>.png)',
+        help='.png, .pdf or .svg (default: <bag>.png next to the bag)',
     )
     picture.add_argument(
         '--topics',
@@ -149,7 +148,7 @@ def main(argv: list[str]) -> int:
         type=topic_name,
         default=(),
         metavar='NAME',
-        help='draw every number of these topics instead',
+        help='plot every number of these topics instead',
     )
     picture.set_defaults(action=_plot)
     return parser.answer(argv, lambda options: options.action(options), BagError, GraphError)
@@ -218,14 +217,14 @@ def _play(options: argparse.Namespace) -> int:
             options.bag,
             replay,
             stop,
-            _say_left_out,
+            _report_left_out,
             lambda elapsed_s: progress.update(elapsed_s - progress.n),
         )
     print(f'{count} messages published')
     return 0
 
 
-def _say_left_out(left_out: dict[str, str]) -> None:
+def _report_left_out(left_out: dict[str, str]) -> None:
     if left_out:
         print(
             f'left out: {", ".join(f"{topic} ({why})" for topic, why in left_out.items())}',

@@ -9,7 +9,7 @@ class BagError(ValueError):
 
 
 class GraphError(ValueError):
-    """Something that the graph does not have."""
+    """A missing element of the graph."""
 
 
 class MessageTypeError(ValueError):
@@ -17,7 +17,7 @@ class MessageTypeError(ValueError):
 
 
 class FieldError(ValueError):
-    """A field that a message does not have."""
+    """A missing field of a message."""
 
 
 class BenchError(RuntimeError):

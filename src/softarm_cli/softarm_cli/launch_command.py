@@ -55,7 +55,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _warn_of_undeclared(file: Path, given: dict[str, str]) -> None:
-    """Name arguments without effect; `ros2 launch` ignores them silently."""
+    """Warn about arguments without effect, which `ros2 launch` ignores silently."""
     declared = declared_arguments(file)
     for name in given:
         if name not in declared:

@@ -1,4 +1,4 @@
-"""`softarm node`: list the nodes that run, activate and deactivate drivers."""
+"""`softarm node`: list running nodes, activate and deactivate drivers."""
 
 import argparse
 import json
@@ -31,7 +31,9 @@ def main(argv: list[str]) -> int:
     )
     listing.add_json()
     listing.set_defaults(action=_list)
-    activate = commands.add_parser('activate', help='enable a driver, so that it obeys commands')
+    activate = commands.add_parser(
+        'activate', help='activate a driver, so that it accepts commands'
+    )
     activate.add_argument(
         '--clear-faults',
         action='store_true',
@@ -39,7 +41,7 @@ def main(argv: list[str]) -> int:
     )
     activate.set_defaults(action=_change, wanted='active')
     deactivate = commands.add_parser(
-        'deactivate', help='disable a driver: it vents, and ignores commands'
+        'deactivate', help='deactivate a driver: it vents and ignores commands'
     )
     deactivate.set_defaults(action=_change, wanted='inactive', clear_faults=False)
     for command in (activate, deactivate):
@@ -52,7 +54,7 @@ def main(argv: list[str]) -> int:
 
 
 def _list(options: argparse.Namespace) -> int:
-    from softarm_cli.ros.graph import Graph  # with rclpy: not needed for --help
+    from softarm_cli.ros.graph import Graph  # slow import
     from softarm_cli.ros.node_states import lifecycle_states
 
     with Graph() as graph:
@@ -97,5 +99,5 @@ def _change(options: argparse.Namespace) -> int:
     if state == options.wanted:
         print(f'{name}: {state}')
         return 0
-    print(f'softarm node: {name} stays {state}: softarm doctor says why', file=sys.stderr)
+    print(f'softarm node: {name} stays {state}; run: softarm doctor', file=sys.stderr)
     return 1

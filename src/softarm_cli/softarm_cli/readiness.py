@@ -1,4 +1,4 @@
-"""Which nodes of a launch do not work yet and why, from their reports on /diagnostics."""
+"""Readiness of the nodes of a launch, from their diagnostics."""
 
 import math
 from collections.abc import Sequence
@@ -11,12 +11,12 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Report:
-    """One report of a node.
+    """Report of a node.
 
     Attributes:
-        pid: Process that reports; empty if the report does not name it.
-        works: Whether the node can do its work now.
-        remark: What is wrong; empty if nothing is.
+        pid: Reporting process; empty if unknown.
+        works: True if the node can do its work.
+        remark: Fault; empty if there is none.
     """
 
     pid: str
@@ -25,14 +25,14 @@ class Report:
 
 
 class Readiness:
-    """Collects the reports of a launch's nodes. All times are on one monotonic clock [s].
+    """Collect the reports of the nodes of a launch. All times are on one monotonic clock [s].
 
     Args:
         nodes: Full names of the nodes.
-        now_s: The present time.
+        now_s: Present time.
 
     Attributes:
-        doubled: A node of which two processes report; empty if there is none.
+        doubled: Node of which two processes report, or empty.
     """
 
     def __init__(self, nodes: Sequence[str], now_s: float):
@@ -50,17 +50,17 @@ class Readiness:
         if before.pid != report.pid:
             self._replaced[node].add(before.pid)
         if report.pid in self._replaced[node]:
-            self.doubled = node  # both are alive: the former process of a restarted node is silent
+            self.doubled = node  # the old process of a restarted node would be silent
         self._reports[node], self._reported_s[node] = report, now_s
         self._present_s[node] = now_s
 
     def see(self, present: set[str], now_s: float) -> None:
-        """Record the names of the nodes that run now."""
+        """Record the names of the running nodes."""
         for node in present & self._present_s.keys():
             self._present_s[node] = now_s
 
     def missing(self, now_s: float) -> dict[str, str]:
-        """Return why nodes do not work yet, by the node's name."""
+        """Return the reasons for which nodes do not work yet, by node."""
         return {node: why for node in self._present_s if (why := self._why(node, now_s))}
 
     def silent(self, now_s: float) -> list[str]:
@@ -72,7 +72,7 @@ class Readiness:
         ]
 
     def gone(self, now_s: float) -> list[str]:
-        """Return the nodes that have not run for `GONE_S`: nothing restarts them any more."""
+        """Return the nodes that have not run for `GONE_S`: they are not being restarted."""
         return [node for node, seen_s in self._present_s.items() if now_s - seen_s > GONE_S]
 
     def remarks(self) -> dict[str, str]:
@@ -81,7 +81,7 @@ class Readiness:
 
     def _why(self, node: str, now_s: float) -> str:
         if node in self.silent(now_s):
-            return 'has not reported yet' if node not in self._reports else 'no longer reports'
+            return 'has not reported yet' if node not in self._reports else 'has stopped reporting'
         report = self._reports[node]
         return '' if report.works else report.remark or 'not ready'
 

@@ -1,4 +1,4 @@
-"""`softarm rig`: make a rig of one's own, and list the rigs with the calibrations they lack."""
+"""`softarm rig`: create a rig, and list all rigs with their missing calibrations."""
 
 import argparse
 import json
@@ -17,15 +17,15 @@ def main(argv: list[str]) -> int:
     """Entry point; returns the exit code."""
     parser = CommandLine(
         prog='softarm rig',
-        description="Make a rig of one's own, and list the rigs with the calibrations they lack.",
+        description='Create a rig, and list all rigs with their missing calibrations.',
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(required=True, metavar='new|list')
     new = commands.add_parser(
-        'new', help="copy a template into the user's folder of rigs, and say what to do next"
+        'new', help="copy a template into the user's folder of rigs, and print the next steps"
     )
-    new.add_argument('name', help='of the new rig: small letters, digits and _')
+    new.add_argument('name', help='name of the new rig: lower-case letters, digits and _')
     new.add_argument(
         '--from',
         dest='template',
@@ -37,12 +37,12 @@ def main(argv: list[str]) -> int:
     new.set_defaults(action=_new)
     listing = commands.add_parser(
         'list',
-        help='every rig: its devices, the calibrations it lacks, and the commands that make them',
+        help='list every rig with its devices and the commands for missing calibrations',
     )
     listing.add_argument(
         '--robot',
         type=known_robot,
-        help='robot file, or name of a shipped robot, that they are to run (default: their own)',
+        help='robot for these rigs: file or name of a shipped robot (default: as in the rig)',
     )
     listing.add_json()
     listing.set_defaults(action=_list)
@@ -54,7 +54,7 @@ def _new(options: argparse.Namespace) -> int:
     from softarm_cli.rigs import calibrate_command, launch_command, needed_calibrations, new_rig
 
     rig = new_rig(options.name, options.template, options.robot)
-    print(f'rig {rig.name} is made: {rig.folder}')
+    print(f'created rig {rig.name}: {rig.folder}')
     for path in sorted(rig.folder.rglob('*.*')):
         print(f'  {path.relative_to(rig.folder)}')
     print(f'\nNext:\n  write the addresses of your devices into {rig.folder / "parameters"}')

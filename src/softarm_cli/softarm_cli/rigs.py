@@ -1,4 +1,4 @@
-"""Make a rig of one's own from a template, and say which calibrations a rig lacks."""
+"""Create a rig from a template, and list the missing calibrations of a rig."""
 
 import re
 import shutil
@@ -22,12 +22,12 @@ DEFAULT_ROBOT = 'two_module_arm'
 
 @dataclass(frozen=True)
 class Needed:
-    """A calibration that a rig needs.
+    """Calibration needed by a rig.
 
     Attributes:
         kind: Kind of the calibration, a key of `COMMANDS`.
-        advice: What the operator does during the measurement.
-        needed_by: The node that cannot start, or works worse, without the calibration.
+        advice: Instructions for the operator.
+        needed_by: Node that cannot start, or works worse, without the calibration.
     """
 
     kind: str
@@ -63,13 +63,13 @@ _FINGER = (
     Needed(
         'no_load_reference',
         'start the cell and take every object away: the finger closes a few times',
-        'no node, but a contact is seen by shape alone without it',
+        'no node, but contacts are detected by configuration alone without it',
     ),
 )
 
 
 def new_rig(name: str, template: str, robot: str) -> Rig:
-    """Make a rig in the user's folder: the template's parameters, no calibrations, and a guide.
+    """Create a rig in the user's folder: parameters of the template, and a guide.
 
     Args:
         name: Name of the rig: lower-case letters, digits and _.
@@ -77,13 +77,13 @@ def new_rig(name: str, template: str, robot: str) -> Rig:
         robot: Shipped robot, or path of a robot file, which is copied into the rig's folder.
 
     Raises:
-        RigError: If the name is taken or not allowed, or there is no such template. Nothing is
+        RigError: If the name is taken or invalid, or the template is unknown. Nothing is
             created then.
         RobotFileError: If the robot file cannot be used.
     """
     if not _NAME.fullmatch(name):
         raise RigError(
-            f'{name!r} is not a name of a rig: use at most 40 small letters, digits and _, '
+            f'{name!r} is not a valid rig name: use at most 40 lower-case letters, digits and _, '
             'and begin with a letter'
         )
     folder = own_rigs_root() / name
@@ -111,17 +111,17 @@ def new_rig(name: str, template: str, robot: str) -> Rig:
         (folder / 'README.md').write_text(_guide(rig))
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
-        raise RigError(f'cannot make {error.filename}: {error.strerror}') from error
+        raise RigError(f'cannot create {error.filename}: {error.strerror}') from error
     return rig
 
 
 def all_rigs() -> list[Rig]:
-    """Return the rigs that can be given by name."""
+    """Return all named rigs."""
     return [load_rig(name) for name in sorted(rig_folders())]
 
 
 def calibrations_of(rig: Rig) -> tuple[list[str], dict[str, str]]:
-    """Return the calibrations that a rig may load, and by kind why it may not load the others."""
+    """Return the usable calibrations of a rig, and the errors of the others by kind."""
     usable, refused = [], {}
     for kind in COMMANDS:
         if rig.calibration_file(kind).exists():
@@ -134,13 +134,13 @@ def calibrations_of(rig: Rig) -> tuple[list[str], dict[str, str]]:
 
 
 def needed_calibrations(robot: Robot) -> tuple[Needed, ...]:
-    """Return the calibrations that a rig with this robot needs, in the order of making them."""
+    """Return the calibrations that a rig with this robot needs, in the order of measurement."""
     kinds = {segment.kind for segment in robot.segments}
     return _ARM if 'bellows' in kinds else _FINGER if 'single_bend' in kinds else ()
 
 
 def calibrate_command(needed: Needed, rig: Rig, robot: str) -> str:
-    """Return the command line that makes a calibration of a rig."""
+    """Return the command line that measures a calibration of a rig."""
     takes_robot = '' if robot == DEFAULT_ROBOT and needed in _ARM else f' --robot {robot}'
     return f'{COMMANDS[needed.kind]} --rig {rig.name}{takes_robot}'
 

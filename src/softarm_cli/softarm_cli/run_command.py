@@ -7,7 +7,7 @@ from softarm_cli.launching.packages import find_executable
 
 
 def main(argv: list[str]) -> int:
-    """Entry point: replace this process by the executable; return 2 if there is none."""
+    """Entry point: replace this process by the executable; return 2 if it does not exist."""
     parser = CommandLine(prog='softarm run', description='Run one executable of a package.')
     parser.add_argument('package')
     parser.add_argument('executable')

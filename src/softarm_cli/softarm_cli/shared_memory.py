@@ -1,4 +1,4 @@
-"""Remove the shared memory that Fast DDS leaves behind when a node is killed.
+"""Removal of shared memory that Fast DDS leaves behind when a node is killed.
 
 The locks of such files are free.
 """
@@ -10,11 +10,11 @@ from pathlib import Path
 
 _DIRECTORY = Path('/dev/shm')
 _LOCKS = ('_el', '_sl')  # held exclusively by a segment's writer, shared by a port's readers
-_SETTLED_S = 5.0  # a node that is just starting has made its files and not yet locked them
+_SETTLED_S = 5.0  # a starting node has created its files but not locked them
 
 
 def stale_files(directory: Path = _DIRECTORY) -> list[Path]:
-    """Files of this user that belong to no living node."""
+    """Return the files of this user that do not belong to a running node."""
     names = {
         entry.name
         for entry in os.scandir(directory)
@@ -31,7 +31,7 @@ def stale_files(directory: Path = _DIRECTORY) -> list[Path]:
 
 
 def remove_stale(directory: Path = _DIRECTORY) -> int:
-    """Remove what `stale_files` finds; return the number of bytes that this freed."""
+    """Remove the files of `stale_files`; return the number of freed bytes."""
     freed = 0
     for path in stale_files(directory):
         try:
@@ -60,7 +60,7 @@ def _in_use(directory: Path, owner: str) -> bool:
             continue
         found = True
         try:
-            now_s = time.time()  # noqa: TID251  # as files are stamped
+            now_s = time.time()  # noqa: TID251  # clock of file stamps
             if now_s - os.fstat(descriptor).st_mtime < _SETTLED_S:
                 return True
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

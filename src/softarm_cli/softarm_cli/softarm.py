@@ -34,7 +34,7 @@ def main() -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone; nothing to tell it
+        sys.stderr.close()  # the reader of the output has ended
         return 1
 
 
@@ -50,7 +50,7 @@ def _dispatch(prog: str, group: str, argv: list[str], groups: dict[str, str]) ->
             )
             or '  nothing is installed'
         )
-        print(f'\n{prog} NAME --help says more.')
+        print(f'\n{prog} NAME --help shows more.')
         return 0 if argv else 2
     name, rest = argv[0], argv[1:]
     if name in groups:

@@ -32,10 +32,10 @@ def main(argv: list[str]) -> int:
     )
     commands = parser.add_subparsers(required=True, metavar='list|echo|hz')
     listing = commands.add_parser(
-        'list', help='list every topic with its type and how many nodes publish and subscribe'
+        'list', help='list every topic with its type and the numbers of publishers and subscribers'
     )
     listing.add_argument(
-        '-a', '--all', action='store_true', help='also hidden topics, such as those of actions'
+        '-a', '--all', action='store_true', help='include hidden topics, such as topics of actions'
     )
     listing.add_json()
     listing.set_defaults(action=_list)
@@ -45,7 +45,7 @@ def main(argv: list[str]) -> int:
     echo.add_argument('-n', '--count', type=positive_count, help='end after this many messages')
     echo.add_argument('--field', help='one field, such as pose.position.x or pressures_pa[0]')
     echo.add_argument(
-        '--full', action='store_true', help='print lists of more than 128 entries whole'
+        '--full', action='store_true', help='print lists of more than 128 entries completely'
     )
     echo.add_json()
     echo.set_defaults(action=_echo)
@@ -66,13 +66,13 @@ def main(argv: list[str]) -> int:
 
 
 def _in_graph(options: argparse.Namespace) -> int:
-    from softarm_cli.ros.graph import Graph  # with rclpy: not needed for --help
+    from softarm_cli.ros.graph import Graph  # slow import
 
     try:
         with Graph() as graph:
             return options.action(graph, options)
     except KeyboardInterrupt:
-        return 0  # the usual end
+        return 0  # normal end
 
 
 def _list(graph: 'Graph', options: argparse.Namespace) -> int:
@@ -86,7 +86,6 @@ def _list(graph: 'Graph', options: argparse.Namespace) -> int:
         for name, kind in sorted(graph.topics().items())
         if options.all or '/_' not in name
     }
-    # The names of this process's own node are left out.
     topics = {
         name: topic for name, topic in topics.items() if topic['publishers'] or topic['subscribers']
     }
@@ -134,9 +133,9 @@ def _echo(graph: 'Graph', options: argparse.Namespace) -> int:
 def _print(value: Any, options: argparse.Namespace) -> None:
     import yaml
 
-    from softarm_cli.graph.message_text import MOST_ENTRIES, finite, plain
+    from softarm_cli.graph.message_text import MAX_ENTRIES, finite, plain
 
-    value = plain(value, sys.maxsize if options.full else MOST_ENTRIES)
+    value = plain(value, sys.maxsize if options.full else MAX_ENTRIES)
     if options.json:
         print(json.dumps(finite(value)))
         return
@@ -162,7 +161,7 @@ def _hz(graph: 'Graph', options: argparse.Namespace) -> int:
     )
     while seconds < lines and time.monotonic() - came_s < options.timeout:
         previous_s = stamps_s[-1:]
-        stamps_s[:] = previous_s  # periods reach over the second's end
+        stamps_s[:] = previous_s  # periods span two seconds
         graph.spin(1.0)
         if len(stamps_s) > len(previous_s):
             came_s = stamps_s[-1]
@@ -200,7 +199,7 @@ def _print_rate(stamps_s: list[float], as_json: bool) -> None:
 
 
 def _silent(graph: 'Graph', topic: str, timeout_s: float) -> int:
-    by = ', '.join(graph.publishers(topic)) or 'no node any more'
+    by = ', '.join(graph.publishers(topic)) or 'no node'
     print(
         f'softarm topic: no message on {topic} for {timeout_s:g} s; its publisher is {by}; '
         'run: softarm doctor',

@@ -1,8 +1,8 @@
-"""Points of a depth image in the world, thinned for a picture."""
+"""Subsampled point cloud of a depth image."""
 
 import numpy as np
 
-MOST_POINTS = 8000
+MAX_POINTS = 8000
 NEAR_M, FAR_M = 0.05, 5.0
 NEAR_RGB, FAR_RGB = np.array([250.0, 200.0, 90.0]), np.array([60.0, 80.0, 120.0])
 
@@ -11,10 +11,10 @@ def depth_points(depth_mm: np.ndarray, k: np.ndarray) -> np.ndarray:
     """Return the points (n, 3) [m] of a depth image in the camera's optical frame.
 
     Args:
-        depth_mm: (height, width) [mm]; 0 where nothing is known.
+        depth_mm: (height, width) [mm]; 0 where unknown.
         k: Camera matrix (3, 3) of that size.
     """
-    step = max(1, int(np.ceil(np.sqrt(depth_mm.size / MOST_POINTS))))
+    step = max(1, int(np.ceil(np.sqrt(depth_mm.size / MAX_POINTS))))
     z_m = depth_mm[::step, ::step] * 1e-3
     v, u = np.mgrid[: depth_mm.shape[0] : step, : depth_mm.shape[1] : step]
     seen = (z_m > NEAR_M) & (z_m < FAR_M)
@@ -23,7 +23,7 @@ def depth_points(depth_mm: np.ndarray, k: np.ndarray) -> np.ndarray:
 
 
 def colours_by_depth(z_m: np.ndarray) -> np.ndarray:
-    """Return colours (n, 3), uint8, from near to far, of depths [m]."""
+    """Return colours (n, 3), uint8, by depth [m]."""
     low, high = z_m.min(initial=FAR_M), z_m.max(initial=NEAR_M)
-    share = (z_m - low)[:, None] / max(high - low, 1e-6)
-    return (NEAR_RGB + share * (FAR_RGB - NEAR_RGB)).astype(np.uint8)
+    fraction = (z_m - low)[:, None] / max(high - low, 1e-6)
+    return (NEAR_RGB + fraction * (FAR_RGB - NEAR_RGB)).astype(np.uint8)

@@ -1,4 +1,4 @@
-"""What is drawn of a graph, and where it is."""
+"""Scene and poses of a graph."""
 
 import numpy as np
 
@@ -31,19 +31,19 @@ LEGEND = (
     LegendEntry('preview', BEST_COLOUR, 'none'),
 )
 GHOST_OPACITY = 0.25
-MARKS = 4  # frames of a robot's marks: tip by model, ring by vision, its covariance, target
+MARKS = 4  # per robot: tip by model, ring by vision, its covariance, target
 TIP_RADIUS_M, TARGET_EDGE_M, STANDS_OUT_M = 0.006, 0.010, 0.001
 GROUND_WIDTH_M = 2.0
-AWAY = 1.8  # distance of the camera, of the size of what it looks at
+CAMERA_DISTANCE = 1.8  # relative to the size of the scene
 EYE_DIRECTION = np.array([0.65, -0.65, 0.4])
 HERE = np.eye(4, dtype=np.float32)[None, :3]
 
 
 class Drawing:
-    """Draws what a graph is known to hold.
+    """Scene of a graph.
 
     Args:
-        known: What is known; it may grow.
+        known: State of the graph, which may grow.
     """
 
     def __init__(self, known: KnownGraph):
@@ -52,7 +52,7 @@ class Drawing:
         self._scene = Scene((), 0, LEGEND)
 
     def scene(self) -> Scene:
-        """Return the scene: the same object until a system is found or described."""
+        """Return the scene: the same object until a system is added or described."""
         described = [robot.model for robot in self._known.industrial_robots]
         drawn = (self._known.version, *described)
         if drawn != self._drawn:
@@ -91,7 +91,7 @@ class Drawing:
         return Scene(tuple(parts), count, LEGEND, self._camera())
 
     def _camera(self) -> Camera:
-        """Return a camera that sees all robots, straight from their bases."""
+        """Return a view of all robots in their straight configurations."""
         places = []
         for robot in self._known.soft_robots:
             base = robot.base_pose()
@@ -107,11 +107,11 @@ class Drawing:
             return Camera()
         low_m, high_m = np.min(places, axis=0), np.max(places, axis=0)
         middle_m = (low_m + high_m) / 2.0
-        away_m = AWAY * max(float(np.linalg.norm(high_m - low_m)), 0.1)
+        away_m = CAMERA_DISTANCE * max(float(np.linalg.norm(high_m - low_m)), 0.1)
         return Camera(_three(middle_m + away_m * EYE_DIRECTION), _three(middle_m))
 
     def snapshot(self, now_s: float) -> Snapshot:
-        """Return where all frames of the scene are; the scene is asked for first."""
+        """Return the poses of all frames of the scene, which is requested first."""
         known = self._known
         found = [np.zeros((0, 3, 4), np.float32)]
         for robot in known.soft_robots:
@@ -132,14 +132,14 @@ class Drawing:
         for assembly, world in known.assemblies:
             for body in (*assembly.bodies, *world.objects):
                 if body.shape != 'mesh':
-                    told = known.frames.pose(body_frame(assembly, body.name))
-                    T = pose(body.position_m, body.rpy_deg) if told is None else told
+                    received = known.frames.pose(body_frame(assembly, body.name))
+                    T = pose(body.position_m, body.rpy_deg) if received is None else received
                     found.append(T[None, :3])
             if world.ground is not None:
                 found.append(HERE)
         ages_s = [age.age_s for age in known.ages(now_s) if age.age_s is not None]
-        heard_s = now_s - min(ages_s, default=0.0)
-        return Snapshot(heard_s, np.concatenate(found).astype(np.float32))
+        received_s = now_s - min(ages_s, default=0.0)
+        return Snapshot(received_s, np.concatenate(found).astype(np.float32))
 
 
 def _three(point_m: np.ndarray) -> tuple[float, float, float]:
@@ -148,7 +148,7 @@ def _three(point_m: np.ndarray) -> tuple[float, float, float]:
 
 
 def _marks(robot: SoftRobot, first: int) -> list[Part]:
-    """Return the marks of a robot's tip and target, which follow the frames of `_mark_frames`."""
+    """Return the markers of a robot's tip and target, which follow `_mark_frames`."""
     name, seen = robot.name, robot.vision_source
     found = [
         handle_part(f'{name} tip by model', first, MODEL_COLOUR, TIP_RADIUS_M),

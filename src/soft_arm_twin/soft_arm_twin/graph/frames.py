@@ -5,22 +5,22 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-MOST_FRAMES = 5000
+MAX_FRAMES = 5000
 
 
 class LatestFrames:
-    """Keeps the newest transform of every frame on its parent."""
+    """Newest transform of every frame relative to its parent."""
 
     def __init__(self) -> None:
         self._parents: dict[str, tuple[str, np.ndarray]] = {}
 
     def set(self, parent: str, child: str, T_parent_child: np.ndarray) -> None:
-        """Take a transform (4, 4); of more than 5000 frames, the others are ignored."""
-        if child in self._parents or len(self._parents) < MOST_FRAMES:
+        """Store a transform (4, 4); frames beyond 5000 are ignored."""
+        if child in self._parents or len(self._parents) < MAX_FRAMES:
             self._parents[child] = parent, T_parent_child
 
     def take(self, message: Any) -> None:
-        """Take all transforms of a tf message; those that are not finite are ignored."""
+        """Store all finite transforms of a tf message."""
         for transform in message.transforms:
             T = pose_matrix(transform.transform.translation, transform.transform.rotation)
             if T is not None:
@@ -29,12 +29,12 @@ class LatestFrames:
     def pose(self, frame: str) -> np.ndarray | None:
         """Return the pose (4, 4) of a frame in the root of its tree.
 
-        It is None for a frame that was never told, and where frames are each other's parents.
+        It is None for an unknown frame and for cyclic parents.
         """
         if frame not in self._parents:
             return None
         T = np.eye(4)
-        for _ in range(MOST_FRAMES):
+        for _ in range(MAX_FRAMES):
             entry = self._parents.get(frame)
             if entry is None:
                 return T
@@ -44,7 +44,7 @@ class LatestFrames:
 
 
 def pose_matrix(position: Any, orientation: Any) -> np.ndarray | None:
-    """Return a pose (4, 4) of a message's position and quaternion; None if it is no pose."""
+    """Return a pose (4, 4) of a message's position and quaternion; None if it is invalid."""
     q_xyzw = np.array([orientation.x, orientation.y, orientation.z, orientation.w])
     T = np.eye(4)
     T[:3, 3] = position.x, position.y, position.z

@@ -9,7 +9,7 @@ STATE_LIMIT_S = 0.5
 
 
 class Gripper:
-    """What a graph tells of a gripper's pneumatics.
+    """Pneumatics of a gripper.
 
     Args:
         namespace: Namespace of its driver, such as `/gripper`.
@@ -20,12 +20,12 @@ class Gripper:
         self._feed, self._state = Feed(f'{self.name} state', STATE_LIMIT_S), None
 
     def topics(self) -> tuple[Topic, ...]:
-        """Return what it listens to."""
+        """Return the subscribed topics."""
         name = f'{self.namespace.rstrip("/")}/state'
         return (Topic(name, 'soft_arm_msgs/msg/GripperState', self._take),)
 
     def _take(self, message: Any, now_s: float) -> None:
-        self._state, self._feed.heard_s = message, now_s
+        self._state, self._feed.received_s = message, now_s
 
     def ages(self, now_s: float) -> tuple[Age, ...]:
         """Return the age of its state."""
@@ -43,9 +43,9 @@ class Gripper:
         )
 
     def lines(self) -> tuple[str, ...]:
-        """Return both triggers in words."""
+        """Return both triggers as text."""
         if self._state is None:
-            return ('nothing heard of the gripper yet',)
+            return ('no state of the gripper received yet',)
         on = {True: 'ON', False: 'off'}
         return (
             f'positive trigger {on[self._state.positive_trigger]}',

@@ -44,9 +44,9 @@ class Health:
     def diagnostics(self, now_s: float) -> tuple[Diagnostic, ...]:
         """Return one line for each node, the worst first."""
         found = []
-        for name, (heard_s, status) in self._statuses.items():
-            if now_s - heard_s > STALE_S:
-                text = f'silent for {now_s - heard_s:.0f} s'
+        for name, (received_s, status) in self._statuses.items():
+            if now_s - received_s > STALE_S:
+                text = f'silent for {now_s - received_s:.0f} s'
                 found.append(Diagnostic('error', name, text, 'it ended or hangs: softarm doctor'))
                 continue
             remedy = next((pair.value for pair in status.values if pair.key == 'remedy'), '')

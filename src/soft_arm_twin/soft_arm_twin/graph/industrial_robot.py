@@ -15,14 +15,14 @@ _LEVELS: dict[int, Level] = {1: 'info', 2: 'warning', 3: 'error'}
 
 
 class IndustrialRobot:
-    """What a graph tells of a robot with a controller of its own.
+    """Industrial robot with its controller.
 
     Args:
         namespace: Namespace of its bridge, such as `/abb`.
-        journal: Takes the controller's event log.
+        journal: Receives the event log of the controller.
 
     Attributes:
-        model: Its robot description; None before it is told.
+        model: Robot description; None before it is received.
         state: Newest `soft_arm_msgs/msg/ControllerState`, or None.
         joints_rad: Joint angles by name.
     """
@@ -35,11 +35,11 @@ class IndustrialRobot:
 
     @property
     def source(self) -> str:
-        """Name of the age of its joints."""
+        """Name of the age of its joint states."""
         return self._joints_feed.name
 
     def topics(self) -> tuple[Topic, ...]:
-        """Return what it listens to."""
+        """Return the subscribed topics."""
         at, own = self.namespace.rstrip('/'), 'soft_arm_msgs/msg'
         return (
             Topic(f'{at}/joint_states', 'sensor_msgs/msg/JointState', self._take_joints),
@@ -52,7 +52,7 @@ class IndustrialRobot:
         values = [float(v) for v in message.position]
         if np.isfinite(values).all():
             self.joints_rad = dict(zip(message.name, values, strict=False))
-            self._joints_feed.heard_s = now_s
+            self._joints_feed.received_s = now_s
 
     def _take_urdf(self, message: Any, _now_s: float) -> None:
         try:
@@ -69,7 +69,7 @@ class IndustrialRobot:
         self._journal.add(level, f'{self.name} controller', text, stamp_s)
 
     def ages(self, now_s: float) -> tuple[Age, ...]:
-        """Return the ages of what it hears."""
+        """Return the ages of its data."""
         return (self._joints_feed.age(now_s),)
 
     def values(self) -> tuple[Value, ...]:
@@ -83,11 +83,11 @@ class IndustrialRobot:
         return tuple(found)
 
     def lines(self) -> tuple[str, ...]:
-        """Return the controller's state in words."""
+        """Return the state of the controller as text."""
         if self.state is None:
-            return ('nothing heard of the controller yet',)
+            return ('no state of the controller received yet',)
         s = self.state
-        running = 'runs' if s.program_running else 'stands'
+        running = 'runs' if s.program_running else 'is stopped'
         lines = (
             f'link {s.link or "unknown"}; controller {s.control_state or "unknown"}',
             f'mode {s.operation_mode or "unknown"}; the program {running}',

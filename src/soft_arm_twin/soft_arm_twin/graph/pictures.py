@@ -1,25 +1,25 @@
-"""Pictures of image messages, live or recorded."""
+"""Conversion of image messages."""
 
 from typing import Any
 
 import cv2
 import numpy as np
 
-QUALITY = 75  # of JPEG
+JPEG_QUALITY = 75
 
 
 def jpeg_data(message: Any) -> bytes | None:
-    """Return an rgb8 or bgr8 image as JPEG; None of another or a damaged one."""
+    """Return an rgb8 or bgr8 image as JPEG; None if the encoding is unknown or the data damaged."""
     pixels = pixels_of(message)
     if pixels is None or pixels.ndim != 3 or pixels.size == 0:
         return None
     bgr = pixels if message.encoding == 'bgr8' else np.ascontiguousarray(pixels[..., ::-1])
-    _, data = cv2.imencode('.jpg', bgr, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])
+    _, data = cv2.imencode('.jpg', bgr, [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
     return data.tobytes()
 
 
 def pixels_of(message: Any) -> np.ndarray | None:
-    """Return the pixels of an rgb8, bgr8 or 16UC1 image; None of another or a damaged one."""
+    """Return the pixels of an rgb8, bgr8 or 16UC1 image; None if it cannot be decoded."""
     depth = {'rgb8': 3, 'bgr8': 3, '16UC1': 2}.get(message.encoding)
     data = np.frombuffer(bytes(message.data), np.uint8)
     if (

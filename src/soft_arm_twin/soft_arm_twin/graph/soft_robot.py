@@ -1,7 +1,4 @@
-"""One soft robot in a graph: its shape, pressures, target, and its tip as a camera sees it.
-
-Everything is read by the names of messages' fields, so messages of a graph and of a bag will do.
-"""
+"""Soft robot in a graph: configuration, pressures, target, and tip pose measured by vision."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,23 +17,23 @@ JOINTS_LIMIT_S = PRESSURES_LIMIT_S = TIP_LIMIT_S = 0.5
 
 
 class SoftRobot:
-    """What a graph tells of a robot that has a robot file.
+    """Soft robot with a robot file.
 
     Args:
         namespace: Namespace of its nodes, such as `/soft_arm`.
         robot: The robot file.
         frames: Transforms of the graph.
-        name: What people call it; several robots of one namespace have names of their own.
+        name: Displayed name; robots of one namespace have different names.
 
     Attributes:
-        shape: Makes poses of its joints.
+        shape: Converts joints to poses.
         joints: Values of the joints of its URDF [rad, m], (n,); None before the first.
-        preview: Joints of a shape that is proposed, (n,); None: no shape.
-        vision: Tip as the camera sees it, in the base frame: pose (4, 4), covariance (3, 3) [m^2].
+        preview: Joints of a proposed configuration, (n,), or None.
+        vision: Measured tip in the base frame: pose (4, 4), covariance (3, 3) [m^2].
         target_m: Target of the controller in the base frame [m], (3,).
         pressures_pa, commands_pa: Measured and commanded pressures [Pa] by chamber.
         pressures_stamp: Stamp of the newest measured pressures, on the driver's clock, or None.
-        commander, command_heard_s: Who commanded last, and when [s], monotonic.
+        commander, command_received_s: Source and time of the last command, monotonic [s].
     """
 
     def __init__(self, namespace: str, robot: Robot, frames: LatestFrames, name: str = ''):
@@ -53,25 +50,25 @@ class SoftRobot:
         self.pressures_pa: dict[str, float] = {}
         self.pressures_stamp: Any = None
         self.commands_pa: dict[str, float] = {}
-        self.commander, self.command_heard_s = '', -np.inf
+        self.commander, self.command_received_s = '', -np.inf
 
     @property
     def is_arm(self) -> bool:
-        """Whether its tip can be moved to a target: one chamber bends it in one way only."""
+        """True if its tip can be moved to a target: it has more than one chamber."""
         return len(self.robot.chambers) > 1
 
     @property
     def shape_source(self) -> str:
-        """Name of the age of its shape."""
+        """Name of the age of its joint states."""
         return self._joints_feed.name
 
     @property
     def vision_source(self) -> str:
-        """Name of the age of its tip as the camera sees it."""
+        """Name of the age of its measured tip pose."""
         return self._tip_feed.name
 
     def topics(self) -> tuple[Topic, ...]:
-        """Return what it listens to."""
+        """Return the subscribed topics."""
         at = self.namespace.rstrip('/')
         pressures = 'soft_arm_msgs/msg/ChamberPressures'
         pose = 'geometry_msgs/msg/PoseWithCovarianceStamped'
@@ -93,15 +90,15 @@ class SoftRobot:
     def _take_joints(self, message: Any, now_s: float) -> None:
         values = self.shape.model.values_of(dict(zip(message.name, message.position, strict=False)))
         if values is not None:
-            self.joints, self._joints_feed.heard_s = values, now_s
+            self.joints, self._joints_feed.received_s = values, now_s
 
     def _take_pressures(self, message: Any, now_s: float) -> None:
         self.pressures_pa = self._by_chamber(message)
-        self.pressures_stamp, self._pressures_feed.heard_s = message.header.stamp, now_s
+        self.pressures_stamp, self._pressures_feed.received_s = message.header.stamp, now_s
 
     def _take_command(self, message: Any, now_s: float) -> None:
         self.commands_pa = self._by_chamber(message)
-        self.commander, self.command_heard_s = message.source, now_s
+        self.commander, self.command_received_s = message.source, now_s
 
     def _by_chamber(self, message: Any) -> dict[str, float]:
         given = dict(zip(message.names, message.pressures_pa, strict=False))
@@ -115,16 +112,16 @@ class SoftRobot:
         T = pose_matrix(message.pose.pose.position, message.pose.pose.orientation)
         covariance_m2 = np.reshape(message.pose.covariance, (6, 6))[:3, :3]
         if T is not None and np.isfinite(covariance_m2).all():
-            self.vision, self._tip_feed.heard_s = (T, covariance_m2), now_s
+            self.vision, self._tip_feed.received_s = (T, covariance_m2), now_s
 
     def _take_target(self, message: Any, _now_s: float) -> None:
         p = message.pose.position
         self.target_m = np.array([p.x, p.y, p.z])
 
     def base_pose(self) -> np.ndarray:
-        """Return the pose of its base in the world, (4, 4); by its file before any is told."""
-        told = self._frames.pose(self.robot.base.frame)
-        return base_of_file(self.robot) if told is None else told
+        """Return the pose of its base in the world, (4, 4); from its file before it is received."""
+        received = self._frames.pose(self.robot.base.frame)
+        return base_of_file(self.robot) if received is None else received
 
     def joints_of_arcs(
         self, theta_rad: Sequence[float], phi_rad: Sequence[float], ell_m: Sequence[float]
@@ -139,9 +136,9 @@ class SoftRobot:
         )
 
     def ages(self, now_s: float) -> tuple[Age, ...]:
-        """Return the ages of what it hears: joint states, and the rest once it was heard."""
+        """Return the ages of the joint states and of all other received data."""
         rest = (self._pressures_feed, self._tip_feed)
-        feeds = [self._joints_feed, *(feed for feed in rest if feed.heard_s is not None)]
+        feeds = [self._joints_feed, *(feed for feed in rest if feed.received_s is not None)]
         return tuple(feed.age(now_s) for feed in feeds)
 
     def tip_m(self) -> np.ndarray | None:
@@ -162,8 +159,8 @@ class SoftRobot:
                 Value(group, f'tip {axis} by vision', _mm(seen_m, i), 'mm', source=vision)
                 for i, axis in enumerate('xyz')
             ]
-            apart, error = _apart_mm(tip_m, seen_m), self.tip_error_mm()
-            found.append(Value(group, 'model to vision', apart, 'mm', source=vision))
+            distance, error = _distance_mm(tip_m, seen_m), self.tip_error_mm()
+            found.append(Value(group, 'model to vision', distance, 'mm', source=vision))
             found.append(Value(group, 'tip to target', error, 'mm', source=vision))
         for name, (low, high) in zip(
             self.robot.chambers, self.robot.pressure_limits_pa.T * 1e-3, strict=True
@@ -186,22 +183,22 @@ class SoftRobot:
     def tip_error_mm(self) -> float | None:
         """Return the distance of the tip, by vision or else by the model, from the target [mm]."""
         seen_m = self.tip_m() if self.vision is None else self.vision[0][:3, 3]
-        return _apart_mm(seen_m, self.target_m)
+        return _distance_mm(seen_m, self.target_m)
 
     def plots(self) -> tuple[Series, ...]:
         """Return the newest points of its running plots."""
         found = []
-        heard_s, plot = self._pressures_feed.heard_s, f'{self.name}: pressures'
-        if heard_s is not None:
+        received_s, plot = self._pressures_feed.received_s, f'{self.name}: pressures'
+        if received_s is not None:
             for name in self.robot.chambers:
                 at_pa, asked_pa = self.pressures_pa.get(name), self.commands_pa.get(name)
-                found.append(Series(plot, name, 'kPa', heard_s, _kpa(at_pa)))
-                found.append(Series(plot, f'{name} set point', 'kPa', heard_s, _kpa(asked_pa)))
-        if heard_s is not None and self.robot.chambers:
+                found.append(Series(plot, name, 'kPa', received_s, _kpa(at_pa)))
+                found.append(Series(plot, f'{name} set point', 'kPa', received_s, _kpa(asked_pa)))
+        if received_s is not None and self.robot.chambers:
             low_pa, high_pa = self.robot.pressure_limits_pa
             for name, limit_pa in (('upper limit', high_pa.max()), ('lower limit', low_pa.min())):
-                found.append(Series(plot, name, 'kPa', heard_s, 1e-3 * float(limit_pa)))
-        error_mm, seen_s = self.tip_error_mm(), self._tip_feed.heard_s
+                found.append(Series(plot, name, 'kPa', received_s, 1e-3 * float(limit_pa)))
+        error_mm, seen_s = self.tip_error_mm(), self._tip_feed.received_s
         if error_mm is not None and seen_s is not None:
             found.append(Series(f'{self.name}: tip to target', 'error', 'mm', seen_s, error_mm))
         return tuple(found)
@@ -216,7 +213,7 @@ def _mm(point_m: np.ndarray | None, i: int) -> float | None:
     return None if point_m is None else 1e3 * float(point_m[i])
 
 
-def _apart_mm(a_m: np.ndarray | None, b_m: np.ndarray | None) -> float | None:
+def _distance_mm(a_m: np.ndarray | None, b_m: np.ndarray | None) -> float | None:
     return None if a_m is None or b_m is None else 1e3 * float(np.linalg.norm(a_m - b_m))
 
 

@@ -1,4 +1,4 @@
-"""Topics that a system listens to, and how old what it heard is."""
+"""Subscribed topics of a system, and the age of their data."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ class Topic:
     Attributes:
         name: Full name.
         type_name: Type, such as `soft_arm_msgs/msg/ChamberPressures`.
-        take: Is called with each message and its time of arrival [s], monotonic.
-        delivery: `stream`: the newest counts; `latched`: its publisher keeps the last; `report`:
-            none may be lost.
+        take: Callback with each message and its time of arrival, monotonic [s].
+        delivery: `stream`: only the newest matters; `latched`: the publisher keeps the last;
+            `report`: none may be lost.
     """
 
     name: str
@@ -28,18 +28,18 @@ class Topic:
 
 
 class Feed:
-    """Remembers when something was last heard.
+    """Time at which data was last received.
 
     Args:
-        name: What it is, for people.
-        limit_s: Age beyond which it is out of date [s].
+        name: Displayed name.
+        limit_s: Age beyond which the data is stale [s].
     """
 
     def __init__(self, name: str, limit_s: float):
         self.name, self.limit_s = name, limit_s
-        self.heard_s: float | None = None
+        self.received_s: float | None = None
 
     def age(self, now_s: float) -> Age:
-        """Return its age at a monotonic time [s]."""
-        age_s = None if self.heard_s is None else max(now_s - self.heard_s, 0.0)
+        """Return the age at a monotonic time [s]."""
+        age_s = None if self.received_s is None else max(now_s - self.received_s, 0.0)
         return Age(self.name, age_s, self.limit_s)

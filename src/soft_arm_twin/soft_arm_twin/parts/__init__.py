@@ -1,1 +1,1 @@
-"""Parts of a scene: robots from their files, rigid bodies, and what marks something in space."""
+"""Parts of a scene: robots from their files, rigid bodies, and markers."""

@@ -1,4 +1,4 @@
-"""Rigid things as parts: bodies of assembly and world files, the ground."""
+"""Rigid objects as parts: bodies of assembly and world files, the ground."""
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -13,7 +13,7 @@ GROUND_THICKNESS_M = 1e-3
 
 
 def pose(position_m: tuple[float, ...], rpy_deg: tuple[float, ...] = (0.0, 0.0, 0.0)) -> np.ndarray:
-    """T (4, 4) of a position [m] and roll, pitch and yaw about fixed axes [deg]."""
+    """Return T (4, 4) of a position [m] and roll, pitch and yaw about fixed axes [deg]."""
     T = np.eye(4)
     T[:3, :3] = Rotation.from_euler('xyz', rpy_deg, degrees=True).as_matrix()
     T[:3, 3] = position_m
@@ -26,7 +26,7 @@ def body_part(body: RigidBody, frame: int, mesh: Surface | None = None) -> Part:
     Args:
         body: The body.
         frame: Index of its frame.
-        mesh: The surface of its mesh, if it has one, in the body's frame.
+        mesh: Surface of its mesh in the body's frame, or None.
     """
     surface = shape_surface(body.shape, body.size_m or ()) if mesh is None else mesh
     colour = body.colour_rgb or BODY_COLOUR
@@ -34,7 +34,7 @@ def body_part(body: RigidBody, frame: int, mesh: Surface | None = None) -> Part:
 
 
 def ground_part(height_m: float, width_m: float, frame: int) -> Part:
-    """Return a square of level ground about the z axis of a frame; its top is at a height."""
+    """Return a level square of ground about the z axis of a frame, with its top at a height."""
     vertices_m, triangles = shape_surface('box', (width_m, width_m, GROUND_THICKNESS_M))
     vertices_m = vertices_m + [0.0, 0.0, height_m - GROUND_THICKNESS_M / 2]
     return Part.rigid('ground', 'ground', GROUND_COLOUR, frame, vertices_m, triangles)

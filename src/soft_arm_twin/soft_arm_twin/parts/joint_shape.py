@@ -9,7 +9,7 @@ from soft_arm_twin.parts.urdf_model import UrdfModel
 
 
 class JointShape:
-    """Turns joint values into the poses that `parts.robot.robot_frames` takes.
+    """Convert joint values to the poses for `parts.robot.robot_frames`.
 
     Between the ends of a segment the joints give the directions of chords; they are drawn as those
     of the section ends, half a section's bend off. Positions are exact.
@@ -24,7 +24,7 @@ class JointShape:
     def __init__(self, robot: Robot):
         self._robot = robot
         self.model = UrdfModel(robot_urdf(robot))
-        # Links of base, section ends and rigid ends, and what lies between link and section end.
+        # Links of base, section ends and rigid ends, and the transforms from link to section end.
         links, offsets_m = [self.model.links[0]], [np.zeros(3)]
         for segment in robot.segments:
             end = f'{robot.base.frame_prefix}{segment.name}_end'
@@ -37,7 +37,7 @@ class JointShape:
             else:
                 names = section_joint_names(robot, segment)
                 links += names[2:-2:3]  # the extensions
-                links[-1] = names[-1]  # the closing turn stands on the last of them
+                links[-1] = names[-1]  # the closing rotation follows the last extension
                 offsets_m += [np.zeros(3)] * segment.sections
             if segment.rigid_length_m > 0.0:
                 links.append(end)

@@ -1,11 +1,11 @@
-"""What marks something in space: points, lines, handles, ellipsoids of covariance."""
+"""Markers in space: points, lines, handles, covariance ellipsoids."""
 
 import numpy as np
 
 from soft_arm_twin.parts.shapes import shape_surface
 from soft_arm_twin.scene import Part
 
-# Okabe and Ito's colours, which colour-blind people tell apart; each has a marker of its own.
+# Colour-blind-safe palette of Okabe and Ito; each colour has a different marker.
 MODEL_COLOUR = (0.0, 0.45, 0.70)
 VISION_COLOUR = (0.90, 0.62, 0.0)
 TARGET_COLOUR = (0.80, 0.47, 0.65)
@@ -13,15 +13,15 @@ NEAREST_COLOUR = (0.84, 0.37, 0.0)
 BEST_COLOUR = (0.0, 0.62, 0.45)
 RIVAL_COLOUR = (0.34, 0.71, 0.91)
 
-SIGMAS = 2.0  # of an ellipsoid's radii
+SIGMAS = 2.0
 NOWHERE = np.zeros((3, 4), np.float32)
-"""The frame of what is hidden."""
+"""Frame of hidden parts."""
 
 
 def handle_part(
     name: str, frame: int, colour_rgb: tuple[float, float, float], radius_m: float
 ) -> Part:
-    """Return a ball that marks a point: the origin of a frame."""
+    """Return a sphere that marks a point: the origin of a frame."""
     return Part.rigid(name, 'marks', colour_rgb, frame, *shape_surface('sphere', (radius_m,)))
 
 
@@ -45,7 +45,7 @@ def points_part(
 def trace_part(
     name: str, first_frame: int, count: int, colour_rgb: tuple[float, float, float]
 ) -> Part:
-    """Return a line through the origins of `count` frames, which are as many points of a trace."""
+    """Return a line through the origins of `count` frames, the points of a trace."""
     index, nothing = first_frame + np.arange(count), np.zeros((count, 3))
     return Part(
         name, 'traces', colour_rgb, index, index, np.zeros(count), nothing, nothing, kind='line'
@@ -67,7 +67,7 @@ def ellipsoid_part(
     source: str = '',
     opacity: float = 0.35,
 ) -> Part:
-    """Return a ball of radius 1 that the frames of `ellipsoid_frame` make an ellipsoid."""
+    """Return a unit sphere, which the frames of `ellipsoid_frame` scale to an ellipsoid."""
     surface = shape_surface('sphere', (1.0,))
     return Part.rigid(
         name, 'covariance', colour_rgb, frame, *surface, opacity=opacity, source=source
@@ -75,7 +75,7 @@ def ellipsoid_part(
 
 
 def ellipsoid_frame(centre_m: np.ndarray, covariance_m2: np.ndarray) -> np.ndarray:
-    """Return the frame (3, 4) that makes a unit ball the ellipsoid of `SIGMAS` standard deviations.
+    """Return the frame (3, 4) that scales a unit sphere to `SIGMAS` standard deviations.
 
     Args:
         centre_m: (3,) [m].
@@ -83,7 +83,7 @@ def ellipsoid_frame(centre_m: np.ndarray, covariance_m2: np.ndarray) -> np.ndarr
     """
     values, axes = np.linalg.eigh(covariance_m2)
     frame = np.zeros((3, 4), np.float32)
-    # Symmetric, so that it never mirrors the surface.
+    # Symmetric, so that the surface is never mirrored.
     frame[:, :3] = (axes * (SIGMAS * np.sqrt(np.maximum(values, 0.0)))) @ axes.T
     frame[:, 3] = centre_m
     return frame

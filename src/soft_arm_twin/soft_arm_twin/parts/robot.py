@@ -18,13 +18,13 @@ from soft_arm_twin.scene import Part
 Colour = tuple[float, float, float]
 FLANGE_COLOUR: Colour = (0.62, 0.63, 0.65)
 DISC_COLOUR: Colour = (0.82, 0.80, 0.74)
-GHOST_THICKNESS = 0.4  # of a ghost, in thicknesses of the robot: it hides nothing
-RIM_M = 1e-3  # by which the last disc is inside of the ring about it
-PAINT_M = 2e-4  # how far painted bands stand out
+GHOST_THICKNESS = 0.4  # relative to the robot, so that ghosts hide nothing
+RIM_M = 1e-3  # difference of the radii of ring and last disc
+PAINT_M = 2e-4  # thickness of painted bands
 
 
 def robot_frame_count(robot: Robot) -> int:
-    """Return how many frames a robot has: base, section ends, and ends of segments that differ."""
+    """Return the number of frames of a robot: base, section ends, distinct segment ends."""
     return 1 + sum(map(_frames_of, robot.segments))
 
 
@@ -63,9 +63,9 @@ def robot_parts(
 
     Args:
         robot: The robot file.
-        name: With which names of its parts begin.
+        name: Prefix of the names of its parts.
         first_frame: Index of the first of its `robot_frame_count` frames.
-        group: Of the parts.
+        group: Group of the parts.
         source: Name of the age of the data that moves it.
     """
     starts = _starts(robot, first_frame)
@@ -109,7 +109,7 @@ def robot_parts(
 def ghost_parts(
     robot: Robot, name: str, first_frame: int, group: str, colour_rgb: Colour, opacity: float
 ) -> list[Part]:
-    """Return a thin see-through copy of a robot's segments; frames as of `robot_parts`."""
+    """Return a thin transparent copy of a robot's segments; frames as in `robot_parts`."""
     starts = _starts(robot, first_frame)
     parts = []
     for i, segment in enumerate(robot.segments):
@@ -119,7 +119,7 @@ def ghost_parts(
 
 
 def _has_end(segment: Segment) -> bool:
-    """Return whether the frame of a segment's end is not that of its last section's end."""
+    """Return whether the frames of the ends of a segment and its last section differ."""
     return segment.rigid_length_m > 0.0 or not segment.closing_twist
 
 
@@ -128,7 +128,7 @@ def _frames_of(segment: Segment) -> int:
 
 
 def _starts(robot: Robot, first: int) -> list[int]:
-    """Indices of the frames on which the segments stand, and last the tip's.
+    """Return the indices of the base frames of the segments, then of the tip frame.
 
     The frames of a segment's section ends follow on its start.
     """

@@ -1,12 +1,12 @@
 """Surfaces of simple shapes, as in robot, assembly and world files: vertices and triangles.
 
 Vertices are in metres about the shape's centre, triangles counter-clockwise from outside. Flat
-faces have vertices of their own, so that their edges are drawn sharp.
+faces have separate vertices, so that edges are drawn sharp.
 """
 
 import numpy as np
 
-CORNERS = 32  # of a circle
+CIRCLE_CORNERS = 32
 Surface = tuple[np.ndarray, np.ndarray]
 """Vertices (n, 3) [m] and triangles (m, 3)."""
 
@@ -64,24 +64,24 @@ def tube(radius_m: float, thickness_m: float, length_m: float) -> Surface:
 
 
 def _arc(radius_m: float, low_rad: float, high_rad: float, z_m: float) -> np.ndarray:
-    steps = round((high_rad - low_rad) / (2.0 * np.pi) * CORNERS)
+    steps = round((high_rad - low_rad) / (2.0 * np.pi) * CIRCLE_CORNERS)
     angle = np.linspace(low_rad, high_rad, steps + 1)
     return np.array([radius_m * np.cos(angle), z_m + radius_m * np.sin(angle)])
 
 
 def _turned(r_m: np.ndarray, z_m: np.ndarray) -> Surface:
-    """Turn an outline (radii and heights, upwards on the outside) about z.
+    """Revolve an outline (radii and heights, upwards on the outside) about z.
 
     A place that the outline has twice is a sharp edge.
     """
     n = len(r_m)
-    angle = 2.0 * np.pi * np.arange(CORNERS) / CORNERS
-    circle = np.stack([np.cos(angle), np.sin(angle), np.zeros(CORNERS)], axis=1)
+    angle = 2.0 * np.pi * np.arange(CIRCLE_CORNERS) / CIRCLE_CORNERS
+    circle = np.stack([np.cos(angle), np.sin(angle), np.zeros(CIRCLE_CORNERS)], axis=1)
     vertices = np.concatenate([r * circle + [0.0, 0.0, z] for r, z in zip(r_m, z_m, strict=True)])
-    first, second = np.arange(CORNERS), (np.arange(CORNERS) + 1) % CORNERS
+    first, second = np.arange(CIRCLE_CORNERS), (np.arange(CIRCLE_CORNERS) + 1) % CIRCLE_CORNERS
     triangles = []
     for ring in range(n - 1):
-        a, b = ring * CORNERS, (ring + 1) * CORNERS
+        a, b = ring * CIRCLE_CORNERS, (ring + 1) * CIRCLE_CORNERS
         if r_m[ring] == r_m[ring + 1] and z_m[ring] == z_m[ring + 1]:
             continue
         if r_m[ring] > 1e-9:

@@ -1,4 +1,4 @@
-"""Robots as their URDF says: the poses of all links at joint values, and what the links look like.
+"""Robots described by URDF: poses of all links at joint values, and their visuals.
 
 One reader serves every robot in a graph: soft ones, whose URDF follows from the robot file, and
 others, which publish a `robot_description`.
@@ -15,7 +15,7 @@ from soft_arm_twin.errors import TwinError
 from soft_arm_twin.parts.shapes import shape_surface
 from soft_arm_twin.scene import Part
 
-MOST_CHARACTERS = 5_000_000
+MAX_CHARACTERS = 5_000_000
 _MOVING = {'revolute': True, 'continuous': True, 'prismatic': False}
 
 
@@ -26,7 +26,7 @@ class Visual:
     Attributes:
         link: Number of the link.
         shape: `box`, `cylinder` or `sphere`.
-        size_m: As of `parts.shapes.shape_surface`: edges; radius and length; radius [m].
+        size_m: As in `parts.shapes.shape_surface`: edges; radius and length; radius [m].
         T_link_shape: Pose of its centre in the link's frame, (4, 4).
         colour_rgb: Red, green and blue, each in 0..1.
     """
@@ -46,16 +46,16 @@ class UrdfModel:
 
     Attributes:
         links: Names of the links, each after its parent; the first is the root.
-        joint_names: Names of the joints that move, in the order of their links.
+        joint_names: Names of the movable joints, in the order of their links.
         limits: Lowest and highest value of each of them [rad or m]; (-inf, inf) without limits.
         visuals: Boxes, cylinders and spheres.
 
     Raises:
-        TwinError: If the text is no URDF of one tree.
+        TwinError: If the text is not the URDF of a tree.
     """
 
     def __init__(self, text: str):
-        if len(text) > MOST_CHARACTERS or '<!DOCTYPE' in text:
+        if len(text) > MAX_CHARACTERS or '<!DOCTYPE' in text:
             raise TwinError('the robot description is too long, or has a document type')
         try:
             root = ElementTree.fromstring(text)
@@ -100,7 +100,7 @@ class UrdfModel:
         ]
 
     def index(self, link: str) -> int:
-        """Return the number of a link; KeyError if there is none of that name."""
+        """Return the number of a link; KeyError if the name is unknown."""
         return self._index[link]
 
     def values_of(self, given: Mapping[str, float]) -> np.ndarray | None:
@@ -136,7 +136,7 @@ def urdf_parts(
     Args:
         model: The robot description.
         first_frame: Index of the frame of the first link; the others follow in their order.
-        group: Of the parts.
+        group: Group of the parts.
         source: Name of the age of the joint values.
     """
     parts = []

@@ -1,4 +1,4 @@
-"""Commands to a soft arm: target with preview, path, pressures by hand, vent."""
+"""Commands to a soft arm: target with preview, path, manual pressures, vent."""
 
 import os
 import time
@@ -15,16 +15,16 @@ from soft_arm_node_kit import qos
 from soft_arm_twin.controls import Button, Control, Slider, Switch
 from soft_arm_twin.graph.soft_robot import SoftRobot
 from soft_arm_twin.ros.commands import Vent
-from soft_arm_twin.ros.goals import Goals
+from soft_arm_twin.ros.goals import Goals, cancel_button
 from soft_arm_twin.ros.live_graph import LiveGraph
 from soft_arm_twin.ros.target_handle import TargetHandle, point_message, point_text
 from soft_arm_twin.source import Answer, TextBlock
 
 COMMAND_PERIOD_S = 0.05
-COMMANDED_S = 0.6  # a driver keeps to one source for 0.5 s
-SERVER_SILENT_S = 0.5  # a server that hangs cannot end the control of a page that is gone
-POINT_EVERY_M = 0.002  # of a path that is drawn
-MOST_POINTS = 500
+COMMANDED_S = 0.6  # a driver accepts one source for 0.5 s
+SERVER_SILENT_S = 0.5  # a hanging server cannot end the control of a closed page
+PATH_STEP_M = 0.002
+MAX_PATH_POINTS = 500
 
 
 class ArmCommands:
@@ -32,7 +32,7 @@ class ArmCommands:
 
     Args:
         graph: The session.
-        arm: What the graph tells of it; its `preview` is set here.
+        arm: State of the arm; its `preview` is set here.
     """
 
     def __init__(self, graph: LiveGraph, arm: SoftRobot):
@@ -50,7 +50,7 @@ class ArmCommands:
         graph.node.create_timer(COMMAND_PERIOD_S, self._send_by_hand)
 
     def controls(self) -> tuple[Control, ...]:
-        """Return the controls as they are now."""
+        """Return the present controls."""
         n, group = self._name, self._name
         moves, follows = self._move.reason, self._follow.reason
         if self._publisher is not None:
@@ -64,12 +64,7 @@ class ArmCommands:
             *self._vent.controls(),
             self._target.control(),
             _button(f'{n}/move', 'Move to the target', group, moves),
-            _button(
-                f'{n}/cancel',
-                'Cancel',
-                group,
-                '' if self._move.running or self._follow.running else 'no goal of this page runs',
-            ),
+            cancel_button(n, self._move, self._follow),
             Switch(name=f'{n}/draw', label='Draw a path', group=path, value=self._drawing),
             Slider(
                 name=f'{n}/speed',
@@ -98,7 +93,6 @@ class ArmCommands:
                     step=0.5,
                     value=1e-3 * self._by_hand_pa[chamber],
                     unit='kPa',
-                    enabled=self._publisher is not None,
                     reason='' if self._publisher else 'switch `Set pressures by hand` on first',
                 )
                 for chamber, (low, high) in zip(self._arm.robot.chambers, low_high, strict=True)
@@ -106,11 +100,11 @@ class ArmCommands:
         )
 
     def texts(self) -> tuple[TextBlock, ...]:
-        """Return what the preview says."""
+        """Return the description of the preview."""
         return (TextBlock(f'{self._name}: preview', tuple(self._preview)),)
 
     def command(self, name: str, value: Any) -> Answer | Awaitable[Answer]:
-        """Carry out a command."""
+        """Execute a command."""
         if self._vent.owns(name):
             self._stop_by_hand()
             return self._vent.command(name)
@@ -121,7 +115,7 @@ class ArmCommands:
         return getattr(self, f'_{what}_asked')(value)
 
     def released(self) -> None:
-        """Stop commanding by hand, so that the driver vents; a goal goes on to its end."""
+        """Stop manual commands, so that the driver vents; a goal continues to its end."""
         self._stop_by_hand()
 
     def _target_asked(self, value: tuple[float, float, float]) -> Answer:
@@ -134,11 +128,11 @@ class ArmCommands:
 
     def _draw(self, point_m: np.ndarray) -> None:
         last_m = self._path_m[-1] if self._path_m else None
-        if last_m is None or np.linalg.norm(point_m - last_m) >= POINT_EVERY_M:
-            self._path_m = [*self._path_m, point_m][-MOST_POINTS:]
+        if last_m is None or np.linalg.norm(point_m - last_m) >= PATH_STEP_M:
+            self._path_m = [*self._path_m, point_m][-MAX_PATH_POINTS:]
 
     def _solve_newest(self) -> None:
-        """Ask for solutions of the newest target; what was dragged meanwhile is asked for next."""
+        """Request solutions of the newest target, one request at a time."""
         target_m = self._target.point_m
         if target_m is None or self._solving:
             return
@@ -198,7 +192,7 @@ class ArmCommands:
         if not value:
             self._stop_by_hand()
             return Answer(True, 'no more commands: the driver vents')
-        if time.monotonic() - self._arm.command_heard_s < COMMANDED_S:
+        if time.monotonic() - self._arm.command_received_s < COMMANDED_S:
             who = self._arm.commander.partition(' ')[0]
             return Answer(False, f'{who} commands the arm: vent, then activate the driver')
         if self._arm.pressures_stamp is None:
@@ -224,7 +218,7 @@ class ArmCommands:
                 return
             publisher.publish(
                 ChamberPressures(
-                    # on the driver's clock, which may be simulated or of another machine
+                    # The driver's clock may be simulated or on another machine.
                     header=Header(stamp=self._arm.pressures_stamp),
                     names=list(self._by_hand_pa),
                     pressures_pa=list(self._by_hand_pa.values()),
@@ -234,7 +228,7 @@ class ArmCommands:
 
 
 def _explained(solutions: list) -> tuple[str, ...]:
-    """Return why the best solution is the best, and its pressures."""
+    """Return an explanation of the best solution, and its pressures."""
     lines = [f'reachable: {len(solutions)} solutions; the best has the least penalty']
     for i, s in enumerate(solutions[:4]):
         lines.append(
@@ -247,4 +241,4 @@ def _explained(solutions: list) -> tuple[str, ...]:
 
 
 def _button(name: str, label: str, group: str, reason: str) -> Button:
-    return Button(name=name, label=label, group=group, enabled=not reason, reason=reason)
+    return Button(name=name, label=label, group=group, reason=reason)

@@ -1,7 +1,7 @@
-"""Pictures and clouds of the cameras in a graph, while the page that has control wants them.
+"""Images and point clouds of the cameras in a graph.
 
-Images are large, and `tip_tracker` draws its overlay only for a subscriber: so none is subscribed
-to until it is chosen.
+Images are large, and `tip_tracker` draws its overlay only for a subscriber; therefore topics are
+subscribed to only when selected.
 """
 
 import time
@@ -23,7 +23,7 @@ IMAGE_TYPE = 'sensor_msgs/msg/Image'
 
 
 class CameraView:
-    """The picture and the cloud that are shown.
+    """Displayed image and cloud.
 
     Args:
         graph: The session.
@@ -38,7 +38,7 @@ class CameraView:
         self._k: np.ndarray | None = None
 
     def controls(self) -> tuple[Control, ...]:
-        """Return the choices of a picture and of a cloud; empty without cameras."""
+        """Return the choices of image and cloud; empty without cameras."""
         types = self._graph.node.get_topic_names_and_types()
         images = [name for name, kinds in types if IMAGE_TYPE in kinds]
         depth = tuple(sorted(name for name in images if 'depth' in name))
@@ -60,7 +60,7 @@ class CameraView:
         )
 
     def command(self, name: str, value: str) -> Answer:
-        """Show another topic, or none."""
+        """Select a topic, or none."""
         self._chosen[name] = value
         self._graph.post(lambda: self._choose(name, value))
         return Answer(True)
@@ -83,10 +83,10 @@ class CameraView:
         self._subscriptions[name] = made
 
     def _info_of(self, topic: str) -> str:
-        """Return the camera info beside a depth image, or that of the colour it is aligned to."""
+        """Return the camera info of a depth image, or of the colour image it is aligned to."""
         known = {name for name, _ in self._graph.node.get_topic_names_and_types()}
-        beside = f'{topic.rpartition("/")[0]}/camera_info'
-        return beside if beside in known else beside.replace('/depth/', '/color/')
+        info = f'{topic.rpartition("/")[0]}/camera_info'
+        return info if info in known else info.replace('/depth/', '/color/')
 
     def _take_info(self, message: CameraInfo) -> None:
         self._k = np.reshape(message.k, (3, 3))

@@ -1,4 +1,4 @@
-"""What every set of commands of a system has in common."""
+"""Common parts of the commands of all systems."""
 
 from collections.abc import Awaitable
 from typing import Any, Protocol
@@ -12,24 +12,35 @@ from soft_arm_twin.errors import TwinError
 from soft_arm_twin.ros.live_graph import LiveGraph
 from soft_arm_twin.source import Answer
 
-TRANSITION_S = 15.0  # a driver connects to its device meanwhile
+TRANSITION_S = 15.0  # includes the connection to the device
 
 
 class Commands(Protocol):
-    """Controls of one system, and what they do."""
+    """Controls of one system and their effects."""
 
     def controls(self) -> tuple[Control, ...]:
-        """Return the controls as they are now."""
+        """Return the present controls."""
 
     def command(self, name: str, value: Any) -> Answer | Awaitable[Answer]:
-        """Carry out a command; `name` is that of one of the controls."""
+        """Execute the command of the control with this name."""
 
     def released(self) -> None:
-        """End what needs an owner."""
+        """Stop everything that needs an owner."""
+
+
+async def call(graph: LiveGraph, client: Any, request: Any, what: str, source: str) -> Answer:
+    """Call a service; its outcome is an event of the source."""
+    try:
+        response = await graph.ask(client, request)
+        success, text = response.success, f'{what}: {response.message or "done"}'
+    except TwinError as error:
+        success, text = False, f'{what}: {error}'
+    graph.event('info' if success else 'error', text, source)
+    return Answer(success, text)
 
 
 class Vent:
-    """Vents a driver from any page, and activates it again.
+    """Vent a driver from any page, and activate it.
 
     Args:
         graph: The session.
@@ -58,21 +69,18 @@ class Vent:
         )
 
     def owns(self, name: str) -> bool:
-        """Return whether a control is one of these."""
+        """Return whether a control is one of the two."""
         return name in (f'{self._name}/vent', f'{self._name}/activate')
 
     async def command(self, name: str) -> Answer:
-        """Vent or activate; return what the driver says."""
+        """Vent or activate; return the answer of the driver."""
         try:
             if name.endswith('/activate'):
                 return await self._activate()
-            response = await self._graph.ask(self._client, Trigger.Request())
         except TwinError as error:
-            self._graph.event('error', f'vent: {error}', self._driver)
+            self._graph.event('error', f'activate: {error}', self._driver)
             return Answer(False, str(error))
-        level = 'info' if response.success else 'error'
-        self._graph.event(level, f'vent: {response.message or "done"}', self._driver)
-        return Answer(response.success, response.message)
+        return await call(self._graph, self._client, Trigger.Request(), 'vent', self._driver)
 
     async def _activate(self) -> Answer:
         """Activate; a driver that refuses is configured first."""

@@ -1,7 +1,8 @@
-"""Goals of actions, sent from a page and followed to their ends; every end is an event."""
+"""Goals of actions, sent by a page; every outcome is an event."""
 
 from typing import Any
 
+from soft_arm_twin.controls import Button
 from soft_arm_twin.ros.live_graph import LiveGraph
 from soft_arm_twin.source import Answer
 
@@ -23,23 +24,19 @@ class Goals:
         self._handle: Any = None
 
     @property
-    def ready(self) -> bool:
-        """Whether a node offers the action."""
-        return self._client.server_is_ready()
-
-    @property
     def reason(self) -> str:
-        """Why a goal cannot be sent; empty if it can."""
-        return '' if self.ready else f'{self._name} is not offered: see softarm doctor'
+        """Reason for which no goal can be sent; empty if it can."""
+        offered = self._client.server_is_ready()
+        return '' if offered else f'{self._name} is not offered: see softarm doctor'
 
     @property
     def running(self) -> bool:
-        """Whether a goal of this page runs."""
+        """True while a goal of this page runs."""
         return self._handle is not None
 
     def send(self, goal: Any, what: str) -> Answer:
-        """Send a goal; `what` says it in words, for the list of events."""
-        if not self.ready:
+        """Send a goal; `what` describes it in the events."""
+        if self.reason:
             return Answer(False, self.reason)
         self._graph.event('info', f'asked: {what}', self._name)
         self._graph.post(lambda: self._send(goal, what))
@@ -67,13 +64,20 @@ class Goals:
             self._graph.event('warning', f'not done: {what}: {reason}', self._name)
 
     def cancel(self) -> None:
-        """Cancel the goal that runs, if one does."""
+        """Cancel the running goal, if any."""
         if self._handle is not None:
             self._graph.post(self._handle.cancel_goal_async)
 
 
+def cancel_button(group: str, *goals: Goals) -> Button:
+    """Return the control that cancels goals, enabled while one runs."""
+    running = any(each.running for each in goals)
+    reason = '' if running else 'no goal of this page runs'
+    return Button(name=f'{group}/cancel', label='Cancel', group=group, reason=reason)
+
+
 def _figures(result: Any) -> str:
-    """Return the figures of a result that people want, as a part of a line."""
+    """Return the figures of a result as text."""
     figures = [
         f'{1e3 * result.error_m:.2f} mm from the target' if hasattr(result, 'error_m') else '',
         f'after {result.settle_s:.2f} s' if hasattr(result, 'settle_s') else '',

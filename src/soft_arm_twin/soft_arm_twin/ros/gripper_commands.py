@@ -1,4 +1,4 @@
-"""Commands to a gripper: grasp, release, vent, and where a virtual object stands."""
+"""Commands to a gripper: grasp, release, vent, place a virtual object."""
 
 import math
 from collections.abc import Awaitable
@@ -7,13 +7,12 @@ from typing import Any
 from soft_arm_msgs.action import Grasp, Release
 from soft_arm_msgs.srv import PlaceObject
 from soft_arm_twin.controls import Button, Control, Slider
-from soft_arm_twin.errors import TwinError
-from soft_arm_twin.ros.commands import Vent
-from soft_arm_twin.ros.goals import Goals
+from soft_arm_twin.ros.commands import Vent, call
+from soft_arm_twin.ros.goals import Goals, cancel_button
 from soft_arm_twin.ros.live_graph import LiveGraph
 from soft_arm_twin.source import Answer
 
-LARGEST_GAP_MM = 60.0
+MAX_GAP_MM = 60.0
 
 
 class GripperCommands:
@@ -34,50 +33,36 @@ class GripperCommands:
         self._gap_mm = 10.0
 
     def controls(self) -> tuple[Control, ...]:
-        """Return the controls as they are now."""
+        """Return the present controls."""
         n, at = self._name, f'{self._name} object'
         goals = (('grasp', 'Grasp', self._grasp), ('release', 'Release', self._release))
         real = '' if self._place.service_is_ready() else 'only a virtual cell can place an object'
-        running = self._grasp.running or self._release.running
         return (
             *self._vent.controls(),
             *(
-                Button(
-                    name=f'{n}/{name}',
-                    label=label,
-                    group=n,
-                    enabled=goals.ready,
-                    reason=goals.reason,
-                )
+                Button(name=f'{n}/{name}', label=label, group=n, reason=goals.reason)
                 for name, label, goals in goals
             ),
-            Button(
-                name=f'{n}/cancel',
-                label='Cancel',
-                group=n,
-                enabled=running,
-                reason='' if running else 'no goal of this page runs',
-            ),
+            cancel_button(n, self._grasp, self._release),
             Slider(
                 name=f'{n}/gap',
                 label='Gap between finger and object',
                 group=at,
                 low=0.0,
-                high=LARGEST_GAP_MM,
+                high=MAX_GAP_MM,
                 step=1.0,
                 value=self._gap_mm,
                 unit='mm',
-                enabled=not real,
                 reason=real,
             ),
             *(
-                Button(name=f'{n}/{name}', label=label, group=at, enabled=not real, reason=real)
+                Button(name=f'{n}/{name}', label=label, group=at, reason=real)
                 for name, label in (('place', 'Place the object'), ('remove', 'Remove the object'))
             ),
         )
 
     def command(self, name: str, value: Any) -> Answer | Awaitable[Answer]:
-        """Carry out a command."""
+        """Execute a command."""
         if self._vent.owns(name):
             return self._vent.command(name)
         match name.removeprefix(f'{self._name}/'):
@@ -98,13 +83,9 @@ class GripperCommands:
                 return Answer(True, 'cancelled')
 
     async def _put(self, gap_m: float, what: str) -> Answer:
-        try:
-            response = await self._graph.ask(self._place, PlaceObject.Request(gap_m=gap_m))
-        except TwinError as error:
-            return Answer(False, str(error))
-        text = response.message or what
-        self._graph.event('info' if response.success else 'warning', text, self._name)
-        return Answer(response.success, text)
+        return await call(
+            self._graph, self._place, PlaceObject.Request(gap_m=gap_m), what, self._name
+        )
 
     def released(self) -> None:
-        """Nothing needs an owner: a grasp holds what it holds."""
+        """Do nothing: a grasp holds its object."""

@@ -6,18 +6,18 @@ from soft_arm_msgs.action import MoveTip
 from soft_arm_msgs.msg import TipTarget
 from soft_arm_twin.controls import Button, Control
 from soft_arm_twin.graph.soft_robot import SoftRobot
-from soft_arm_twin.ros.goals import Goals
+from soft_arm_twin.ros.goals import Goals, cancel_button
 from soft_arm_twin.ros.live_graph import LiveGraph
 from soft_arm_twin.ros.target_handle import TargetHandle, point_message, point_text
 from soft_arm_twin.source import Answer
 
 
 class LimbCommands:
-    """Controls of one limb, which move its tip.
+    """Controls that move the tip of a limb.
 
     Args:
         graph: The session.
-        limb: What the graph tells of it; its name ends in the limb's.
+        limb: State of the limb; its name ends in the limb's.
     """
 
     def __init__(self, graph: LiveGraph, limb: SoftRobot):
@@ -25,28 +25,16 @@ class LimbCommands:
         self._move = Goals(graph, MoveTip, f'/{limb.name}/move_tip')
 
     def controls(self) -> tuple[Control, ...]:
-        """Return the controls as they are now."""
+        """Return the present controls."""
         n, reason = self._name, self._move.reason
         return (
             self._target.control(),
-            Button(
-                name=f'{n}/move',
-                label='Move to the target',
-                group=n,
-                enabled=not reason,
-                reason=reason,
-            ),
-            Button(
-                name=f'{n}/cancel',
-                label='Cancel',
-                group=n,
-                enabled=self._move.running,
-                reason='' if self._move.running else 'no goal of this page runs',
-            ),
+            Button(name=f'{n}/move', label='Move to the target', group=n, reason=reason),
+            cancel_button(n, self._move),
         )
 
     def command(self, name: str, value: Any) -> Answer:
-        """Carry out a command."""
+        """Execute a command."""
         match name.removeprefix(f'{self._name}/'):
             case 'target':
                 self._target.drag(value)

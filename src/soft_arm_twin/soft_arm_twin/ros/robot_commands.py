@@ -9,8 +9,8 @@ from std_srvs.srv import SetBool, Trigger
 from soft_arm_msgs.action import MoveJoints
 from soft_arm_msgs.srv import SetSpeedRatio
 from soft_arm_twin.controls import Button, Control, Slider
-from soft_arm_twin.errors import TwinError
 from soft_arm_twin.graph.industrial_robot import IndustrialRobot
+from soft_arm_twin.ros.commands import call
 from soft_arm_twin.ros.goals import Goals
 from soft_arm_twin.ros.live_graph import LiveGraph
 from soft_arm_twin.source import Answer
@@ -28,7 +28,7 @@ class RobotCommands:
 
     Args:
         graph: The session.
-        robot: What the graph tells of it.
+        robot: Its state in the graph.
     """
 
     def __init__(self, graph: LiveGraph, robot: IndustrialRobot):
@@ -43,21 +43,18 @@ class RobotCommands:
         self._wanted_deg: dict[str, float] = {}
 
     def controls(self) -> tuple[Control, ...]:
-        """Return the controls as they are now."""
+        """Return the present controls."""
         n, joints = self._name, f'{self._name} joints'
         offered = '' if self._motors.service_is_ready() else 'abb_rws_bridge does not run'
         model = self._robot.model
         limits_rad_by_name = (
             {} if model is None else dict(zip(model.joint_names, model.limits, strict=True))
         )
-        ready = model is not None and self._move.ready
         ratio = 1.0 if self._robot.state is None else self._robot.state.speed_ratio
         found: list[Control] = [
             Button(name=f'{n}/stop', label=f'Stop {n}', group=n, needs_control=False, always=True),
             *(
-                Button(
-                    name=f'{n}/{name}', label=label, group=n, enabled=not offered, reason=offered
-                )
+                Button(name=f'{n}/{name}', label=label, group=n, reason=offered)
                 for name, label in _BUTTONS
             ),
             Slider(
@@ -69,7 +66,6 @@ class RobotCommands:
                 step=1.0,
                 value=100.0 * ratio if np.isfinite(ratio) else 100.0,
                 unit='%',
-                enabled=not offered,
                 reason=offered,
             ),
         ]
@@ -88,15 +84,15 @@ class RobotCommands:
                     unit='deg',
                 )
             )
-        reason = '' if ready else self._move.reason or 'its robot_description is not told yet'
-        move = 'Move the joints there'
+        unknown = '' if model else 'its robot_description has not been received'
+        reason = self._move.reason or unknown
         found.append(
-            Button(name=f'{n}/move', label=move, group=joints, enabled=ready, reason=reason)
+            Button(name=f'{n}/move', label='Move the joints there', group=joints, reason=reason)
         )
         return tuple(found)
 
     def command(self, name: str, value: Any) -> Answer | Awaitable[Answer]:
-        """Carry out a command."""
+        """Execute a command."""
         what = name.removeprefix(f'{self._name}/')
         if what.startswith('joint/'):
             self._wanted_deg[what.removeprefix('joint/')] = value
@@ -110,24 +106,18 @@ class RobotCommands:
         return self._call(self._triggers[what], Trigger.Request(), what)
 
     def released(self) -> None:
-        """Cancel a move: nobody watches over it any more."""
+        """Cancel a move, which has no supervisor now."""
         self._move.cancel()
 
     def _move_joints(self) -> Answer:
         angles_rad = dict(self._robot.joints_rad)
         angles_rad |= {name: float(np.radians(v)) for name, v in self._wanted_deg.items()}
         if not angles_rad:
-            return Answer(False, 'no joint angles were heard yet: see softarm doctor')
+            return Answer(False, 'no joint angles received: see softarm doctor')
         goal = MoveJoints.Goal(names=list(angles_rad), position_rad=list(angles_rad.values()))
         degrees = ', '.join(f'{np.degrees(v):.0f}' for v in angles_rad.values())
         self._wanted_deg = {}
         return self._move.send(goal, f'move the joints to {degrees} deg')
 
     async def _call(self, client: Any, request: Any, what: str) -> Answer:
-        try:
-            response = await self._graph.ask(client, request)
-        except TwinError as error:
-            return Answer(False, str(error))
-        text = f'{what.replace("_", " ")}: {response.message or "done"}'
-        self._graph.event('info' if response.success else 'warning', text, self._name)
-        return Answer(response.success, text)
+        return await call(self._graph, client, request, what.replace('_', ' '), self._name)

@@ -1,4 +1,4 @@
-"""The handle of a tip's target: in the world on the page, in the base frame in goals."""
+"""Handle of a tip's target: in the world on the page, in the base frame in goals."""
 
 import numpy as np
 from geometry_msgs.msg import Point as PointMessage
@@ -8,14 +8,14 @@ from soft_arm_twin.graph.soft_robot import SoftRobot
 
 
 class TargetHandle:
-    """A target that a page drags.
+    """Draggable target of a tip.
 
     Args:
-        robot: Whose tip it is for.
+        robot: Robot of the tip.
 
     Attributes:
         name: Name of its control.
-        point_m: Where it was dragged to, in the base frame [m], (3,); None before.
+        point_m: Position in the base frame [m], (3,); None before it is dragged.
     """
 
     def __init__(self, robot: SoftRobot):
@@ -25,7 +25,7 @@ class TargetHandle:
         self._reach_m = sum(s.arc_length_limits_m[1] + s.rigid_length_m for s in segments)
 
     def control(self) -> Point:
-        """Return the control; before it is dragged it stands at the tip."""
+        """Return the control; before it is dragged it is at the tip."""
         base, at_m = self._robot.base_pose(), self.point_m
         if at_m is None:
             at_m = self._robot.tip_m()
@@ -41,7 +41,7 @@ class TargetHandle:
         )
 
     def drag(self, world_m: tuple[float, float, float]) -> np.ndarray:
-        """Put it at a point of the world [m]; return that point in the base frame [m], (3,)."""
+        """Set the target in the world [m]; return it in the base frame [m], (3,)."""
         base = self._robot.base_pose()
         self.point_m = base[:3, :3].T @ (np.array(world_m) - base[:3, 3])
         return self.point_m

@@ -1,1 +1,1 @@
-"""What a page is told and what it may ask: one WebSocket, and static files."""
+"""Web server: one WebSocket for each page, and static files."""

@@ -1,4 +1,4 @@
-"""What the server does with a page's command: check it, pass it on, answer."""
+"""Checks and execution of the commands of a page."""
 
 import logging
 from inspect import isawaitable
@@ -14,24 +14,24 @@ _LOGGER = logging.getLogger(__name__)
 def refusal(
     control: Control | None, name: str, page: str, owner: str | None, under_way: int
 ) -> str:
-    """Return why a page may not use a control now, empty if it may."""
+    """Return the reason for which a page may not use a control now; empty if it may."""
     if control is None:
-        return f'{name!r} is no control'
+        return f'{name!r} is not a control'
     if control.always:
         return ''
     if control.needs_control and owner != page:
         return f'{control.label}: take control first' + (f'; {owner} has it' if owner else '')
-    if not control.enabled:
-        return f'{control.label}: {control.reason or "not now"}'
+    if control.reason:
+        return f'{control.label}: {control.reason}'
     if under_way >= MAX_UNDER_WAY:
         return f'{control.label}: {under_way} commands are under way, wait for one'
     return ''
 
 
 async def carry_out(source: Source, control: Control, value: object, owner: bool) -> Answer:
-    """Check a value and pass it on; an error of the source becomes an answer.
+    """Check and execute a command; errors of the source become answers.
 
-    This is the outermost guard of what a page can reach: whatever it sends, the server goes on.
+    This is the outermost guard: the server continues after any input of a page.
     """
     try:
         answer = source.command(control.name, control.checked(value), owner)

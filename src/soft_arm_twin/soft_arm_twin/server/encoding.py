@@ -1,4 +1,4 @@
-"""How scene, panel and arrays travel to a page. All numbers are little-endian."""
+"""Encoding of scene, panel and arrays for a page. All numbers are little-endian."""
 
 import base64
 import json
@@ -18,12 +18,12 @@ _HEADER = struct.Struct('<BdI')
 
 
 def binary(kind: int, stamp_s: float, number: int, payload: bytes) -> bytes:
-    """Put kind (uint8), age at this moment [s] (float64) and number (uint32) before a payload."""
+    """Prepend kind (uint8), present age [s] (float64) and number (uint32) to a payload."""
     return _HEADER.pack(kind, time.monotonic() - stamp_s, number % 2**32) + payload
 
 
 def cloud_payload(cloud: Cloud) -> bytes:
-    """Number of points (uint32), points [m] (float32, n * 3), colours (uint8, n * 3)."""
+    """Return number of points (uint32), points [m] (float32, n * 3), colours (uint8, n * 3)."""
     points_m = np.ascontiguousarray(cloud.points_m, '<f4')
     colours = np.ascontiguousarray(cloud.colours_rgb, np.uint8)
     return struct.pack('<I', len(points_m)) + points_m.tobytes() + colours.tobytes()
@@ -42,7 +42,7 @@ def _fields(thing: Any) -> object:
     if is_dataclass(thing):
         kind = getattr(thing, 'kind', None)
         return vars(thing) if kind is None else {'kind': kind, **vars(thing)}
-    return thing.item()  # a number of NumPy
+    return thing.item()  # NumPy scalar
 
 
 def _without_nan(thing: Any) -> object:
@@ -69,9 +69,9 @@ def scene_text(scene: Scene) -> str:
 
 
 def _part(part: Part) -> dict[str, object]:
-    """Indices of frames are uint16, of vertices uint32; shares and vertices float32.
+    """Return a part; frame indices are uint16, vertex indices uint32, weights and vertices float32.
 
-    Of a part that follows one frame only, the second frame is left out.
+    The second frame is omitted if a part follows only one.
     """
     plain = ('name', 'group', 'colour_rgb', 'kind', 'opacity', 'selectable', 'source')
     fields: dict[str, object] = {name: getattr(part, name) for name in plain}

@@ -1,4 +1,4 @@
-"""What a page may send; anything else is refused."""
+"""Messages accepted from a page; others are refused."""
 
 from typing import Annotated, Any, Literal
 
@@ -11,7 +11,7 @@ MAX_PER_SECOND = 200
 
 
 class MessageError(TwinError):
-    """A page sent something that is no message."""
+    """Malformed message of a page."""
 
 
 class _Message(BaseModel):
@@ -24,7 +24,7 @@ class Command(_Message):
     type: Literal['command']
     id: int = Field(ge=0, lt=2**53)
     control: str = Field(max_length=100)
-    value: Any = None  # the control itself checks it
+    value: Any = None  # checked by the control
 
 
 class Take(_Message):
@@ -34,13 +34,13 @@ class Take(_Message):
 
 
 class Release(_Message):
-    """Give control back."""
+    """Release control."""
 
     type: Literal['release']
 
 
 class Shown(_Message):
-    """The page has handled the frames of this number; only now it is sent newer ones."""
+    """Acknowledge the frames of this number; newer frames are sent only then."""
 
     type: Literal['shown']
     number: int = Field(ge=0, lt=2**32)

@@ -1,4 +1,4 @@
-"""What all pages are sent: taken from the source and encoded once, however many pages there are."""
+"""Newest data of the source, encoded once for all pages."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,15 +18,15 @@ _LONGEST_MISMATCH = RATE_HZ  # ticks
 
 @dataclass(frozen=True)
 class Newest:
-    """One moment, encoded; the numbers tell a page's sender what it has sent already.
+    """Encoded state at one time; the numbers identify what a page has been sent.
 
     Attributes:
-        number: Of this moment.
+        number: Number of this state.
         frames: Payload of the snapshot, and its `stamp_s`.
         scene: Message.
-        panel: Message; it holds no events.
+        panel: Message without the events.
         events: As in `Panel`.
-        image: The camera's newest picture.
+        image: Newest camera image.
         cloud: Payload of the newest cloud with its number and `stamp_s`.
     """
 
@@ -51,11 +51,11 @@ class Newest:
 
 
 class Taker:
-    """Asks the source, tick by tick.
+    """Poll the source at each tick.
 
     Attributes:
-        newest: What pages are sent.
-        controls: By name, as of the newest panel; commands are checked against these.
+        newest: Newest state for the pages.
+        controls: Controls of the newest panel by name, used to check commands.
     """
 
     def __init__(self, source: Source) -> None:
@@ -67,7 +67,7 @@ class Taker:
         self.controls: dict[str, Control] = {}
 
     def tick(self) -> None:
-        """Take what is due.
+        """Request the data that are due.
 
         Raises:
             SceneError: If for 1 s the snapshot had another number of frames than the scene. A

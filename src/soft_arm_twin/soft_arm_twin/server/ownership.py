@@ -1,4 +1,4 @@
-"""Who has control: at most one page of a server."""
+"""Ownership of control by at most one page of a server."""
 
 from soft_arm_twin.errors import TwinError
 
@@ -8,11 +8,11 @@ class TakenError(TwinError):
 
 
 class Ownership:
-    """One owner at a time; it gives control back, or its page is gone.
+    """Single owner, until it releases control or disconnects.
 
     Attributes:
         owner: Name of the page that has control, None if control is free.
-        since_s: Since when, by the caller's monotonic clock [s].
+        since_s: Time at which it took control, on the caller's monotonic clock [s].
     """
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class Ownership:
         self.since_s = 0.0
 
     def take(self, page: str, now_s: float) -> bool:
-        """Give control to a page; return whether that changed anything.
+        """Give control to a page; return whether the owner has changed.
 
         Raises:
             TakenError: If another page has control.

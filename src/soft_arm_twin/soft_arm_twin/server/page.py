@@ -1,4 +1,4 @@
-"""One connected page: what it has been sent, and what it has sent."""
+"""Connection to one page."""
 
 import asyncio
 import time
@@ -10,25 +10,25 @@ from soft_arm_twin.server import encoding
 from soft_arm_twin.server.messages import MAX_PER_SECOND
 from soft_arm_twin.server.newest import Newest
 
-MAX_UNSENT = 400  # answers and notes of who has control
+MAX_UNSENT_NOTES = 400
 
 
 class Page:
-    """Sends a page what is newest when the page is ready for it, so nothing queues up.
+    """Send the newest data whenever the page is ready, without a queue.
 
-    A round is everything that is new, and frames last. The next round waits until the page has
-    acknowledged these frames: a slow page gets fewer rounds, and never old data. Only answers, and
-    who has control, do not wait.
+    A round is all new data, frames last. The next round waits until the page has acknowledged
+    these frames: a slow page receives fewer rounds, but never stale data. Only answers and changes
+    of the owner do not wait.
 
     Attributes:
-        name: Shown to all pages.
-        heard_s: When the page last sent anything (monotonic) [s].
-        commands: How many of its commands are under way.
+        name: Name displayed on all pages.
+        received_s: Time of its last message, monotonic [s].
+        commands: Number of its running commands.
     """
 
     def __init__(self, name: str, socket: web.WebSocketResponse) -> None:
         self.name = name
-        self.heard_s = time.monotonic()
+        self.received_s = time.monotonic()
         self.commands = 0
         self._socket = socket
         self._notes: deque[str] = deque()
@@ -37,14 +37,14 @@ class Page:
         self._sent = Newest()
         self._last_event = -1
         self._unshown: int | None = None
-        self._received_s: deque[float] = deque(maxlen=MAX_PER_SECOND)
+        self._recent_s: deque[float] = deque(maxlen=MAX_PER_SECOND)
 
     def floods(self) -> bool:
-        """Count one message received; tell whether there were too many within a second."""
-        self.heard_s = time.monotonic()
-        full = len(self._received_s) == MAX_PER_SECOND
-        too_many = full and self.heard_s - self._received_s[0] < 1.0
-        self._received_s.append(self.heard_s)
+        """Count a received message; return whether there are too many within a second."""
+        self.received_s = time.monotonic()
+        full = len(self._recent_s) == MAX_PER_SECOND
+        too_many = full and self.received_s - self._recent_s[0] < 1.0
+        self._recent_s.append(self.received_s)
         return too_many
 
     def note(self, text: str) -> None:
@@ -54,16 +54,16 @@ class Page:
 
     @property
     def deaf(self) -> bool:
-        """Whether the page sends without reading the answers."""
-        return len(self._notes) > MAX_UNSENT
+        """True if the page sends without reading the answers."""
+        return len(self._notes) > MAX_UNSENT_NOTES
 
     def offer(self, newest: Newest) -> None:
-        """Make this the next round."""
+        """Set the data of the next round."""
         self._newest = newest
         self._wake.set()
 
     def shown(self, number: int) -> bool:
-        """Open the next round; return false if no such frames are on their way."""
+        """Allow the next round; return False if these frames are not in flight."""
         if number != self._unshown:
             return False
         self._unshown = None
@@ -71,7 +71,7 @@ class Page:
         return True
 
     async def send(self) -> None:
-        """Send until cancelled, or until the page is gone."""
+        """Send until cancelled or disconnected."""
         try:
             while not self._socket.closed:
                 await self._wake.wait()

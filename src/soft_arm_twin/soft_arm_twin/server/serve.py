@@ -1,4 +1,4 @@
-"""Listen at an address, in an asyncio program or in a thread of any other."""
+"""Serving a source, in an asyncio program or in a thread."""
 
 import asyncio
 import errno
@@ -13,7 +13,7 @@ from pathlib import Path
 from aiohttp import web
 
 from soft_arm_twin.errors import AddressError
-from soft_arm_twin.server.door import Door, token_for
+from soft_arm_twin.server.access import Access, token_for
 from soft_arm_twin.server.twin_server import TwinServer
 from soft_arm_twin.source import Source
 
@@ -29,26 +29,26 @@ async def serve(
     ready: Callable[[str], None] = lambda url: None,
     listener: socket.socket | None = None,
 ) -> None:
-    """Serve a source until cancelled; an error of the source ends the server, too.
+    """Serve a source until cancelled; an error of the source also ends the server.
 
     Args:
-        source: What is shown.
+        source: Displayed source.
         host: 'localhost' or one IP address of this machine.
         port: TCP port; 0: any free one.
-        token: What a page must bring. At an address that other machines reach, one is made if none
+        token: Required token. At an address that other machines can reach, one is created if none
             is given.
         ready: Called with the URL to open as soon as the server listens; it holds the token.
-        listener: A socket that listens at `host` already; None: one is opened at `port`.
+        listener: Listening socket at `host`; None: one is opened at `port`.
 
     Raises:
         AddressError: If the address is not of this machine, or the port is taken.
     """
     token = token_for(host, token)
     listener = listener or _listen(host, port)
-    door = Door(host, listener.getsockname()[1], token)
+    access = Access(host, listener.getsockname()[1], token)
     server = TwinServer(source)
-    app = web.Application(middlewares=[door.middleware])
-    app.on_response_prepare.append(door.set_headers)
+    app = web.Application(middlewares=[access.middleware])
+    app.on_response_prepare.append(access.set_headers)
     app.router.add_get('/', _index)
     app.router.add_get('/socket', server.socket)
     app.router.add_static('/', PAGE)
@@ -56,7 +56,7 @@ async def serve(
     await runner.setup()
     try:
         await web.SockSite(runner, listener).start()
-        ready(door.url)
+        ready(access.url)
         await server.draw()
     finally:
         await server.close()
@@ -72,7 +72,7 @@ def serving(
 ) -> Iterator[str]:
     """Serve a source from a thread while the context is open; yield the URL.
 
-    The source is called from that thread. Arguments and errors are those of `serve`.
+    The source is called from that thread. Arguments and errors as in `serve`.
     """
     url: Future[str] = Future()
     stop: Future[Callable[[], object]] = Future()
@@ -95,7 +95,7 @@ def serving(
     try:
         yield url.result()
     finally:
-        with suppress(RuntimeError):  # its loop is closed: the source has ended it by an error
+        with suppress(RuntimeError):  # the loop is closed after an error of the source
             stop.result()()
         thread.join()
 

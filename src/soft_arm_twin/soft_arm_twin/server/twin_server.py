@@ -1,4 +1,4 @@
-"""Show one source to any number of pages, and pass their commands on."""
+"""Server of one source for any number of pages."""
 
 import asyncio
 import secrets
@@ -25,11 +25,11 @@ from soft_arm_twin.source import Answer, Source
 
 MAX_PAGES = 16
 OWNER_SILENT_S = 5.0
-_DEAD_AFTER_S = 20.0  # without an answer to a ping of the protocol
+_PING_TIMEOUT_S = 20.0
 
 
 class TwinServer:
-    """The pages, who of them has control, and the loop that draws."""
+    """Pages, owner of the control, and the loop that sends data."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -42,7 +42,7 @@ class TwinServer:
         self._commands: set[asyncio.Task[None]] = set()
 
     async def draw(self) -> None:
-        """Take and offer what is newest, 30 times a second while any page is open."""
+        """Request and offer the newest data, 30 times a second while a page is open."""
         due_s = time.monotonic()
         while True:
             await self._someone.wait()
@@ -55,7 +55,7 @@ class TwinServer:
             await asyncio.sleep(due_s - now_s)
 
     async def close(self) -> None:
-        """Tell all pages that the server ends, and end what is under way."""
+        """Notify all pages of the shutdown and cancel running commands."""
         for task in self._commands:
             task.cancel()
         closing = [
@@ -65,11 +65,11 @@ class TwinServer:
         await asyncio.gather(*closing, *self._commands, return_exceptions=True)
 
     async def socket(self, request: web.Request) -> web.StreamResponse:
-        """Serve one page until it goes."""
+        """Serve a page until it disconnects."""
         if len(self._pages) >= MAX_PAGES:
             raise web.HTTPServiceUnavailable(text=f'{MAX_PAGES} pages are open: close one')
         socket = web.WebSocketResponse(
-            max_msg_size=MAX_BYTES, heartbeat=_DEAD_AFTER_S, timeout=1.0, compress=False
+            max_msg_size=MAX_BYTES, heartbeat=_PING_TIMEOUT_S, timeout=1.0, compress=False
         )
         await socket.prepare(request)
         self._count += 1
@@ -98,7 +98,7 @@ class TwinServer:
                 why = 'answers are not read'
             else:
                 self._handle(page, message)
-                await asyncio.sleep(0)  # the command acts, and other pages have their turn
+                await asyncio.sleep(0)  # lets the command and other pages run
                 continue
             await socket.close(code=WSCloseCode.POLICY_VIOLATION, message=why.encode())
             return
@@ -145,7 +145,7 @@ class TwinServer:
 
     def _release_silent_owner(self) -> None:
         for page in self._pages:
-            silent_s = time.monotonic() - page.heard_s
+            silent_s = time.monotonic() - page.received_s
             if page.name == self._ownership.owner and silent_s > OWNER_SILENT_S:
                 self._release(page)
                 break

@@ -1,4 +1,4 @@
-"""The thread that solves inverse kinematics: all solutions of a target, and why the best is."""
+"""Inverse kinematics in a thread: all solutions of a target, and an explanation of the best."""
 
 import logging
 import threading
@@ -17,7 +17,7 @@ from soft_arm_twin.view.robots import ViewedRobot
 if TYPE_CHECKING:
     from soft_arm_kinematics.ik.inverse import IkResult, IkSolution, InverseKinematics
 
-MOST_DRAWN = 6  # solutions
+MAX_DRAWN_SOLUTIONS = 6
 CLOUD_POINTS = 3000
 PRINCIPLES = (
     ('angle change', 'score_angle_change', 'angle_change', 'rad'),
@@ -30,16 +30,16 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Aimed:
-    """The answer to one target.
+    """Solutions of one target.
 
     Attributes:
         robot: Name of the robot.
         target_m: (3,) in the robot's base [m].
         result: All solutions.
-        drawn: Places of the solutions that are drawn: the best, and those that differ enough.
+        drawn: Indices of the drawn solutions: the best, and those that differ enough.
         ghosts: Their frames in the robot's base, (k, n, 3, 4).
-        lines: Why the best is the best.
-        took_s: Time of the search [s].
+        lines: Explanation of the best solution.
+        took_s: Duration of the search [s].
     """
 
     robot: str
@@ -52,20 +52,20 @@ class Aimed:
 
     @property
     def solutions(self) -> list['IkSolution']:
-        """The solutions that are drawn, the best first."""
+        """Drawn solutions, the best first."""
         return [self.result.solutions[k] for k in self.drawn]
 
 
 class Aim:
-    """Solves the newest request in a thread of its own.
+    """Solve the newest request in a thread.
 
     Args:
         robots: The robots by name.
-        answer: Called from the thread with each answer.
-        after: What is waited for before the compiler is loaded, which takes the whole processor.
+        answer: Callback in the thread with each answer.
+        after: Event to wait for before the compiler is loaded, which occupies the processor.
 
     Attributes:
-        text: What it does, in one line.
+        text: Its state, in one line.
     """
 
     def __init__(
@@ -87,11 +87,11 @@ class Aim:
         self._ask((robot, None, None))
 
     def ask(self, robot: str, target_m: np.ndarray, present: np.ndarray) -> None:
-        """Ask for the solutions of a target (3,) [m] in the base, from an actuation (n,)."""
+        """Request solutions of a target (3,) [m] in the base, from a configuration (n,)."""
         self._ask((robot, target_m, present))
 
     def stop(self) -> None:
-        """End the thread once it has answered."""
+        """End the thread after its present answer."""
         with self._lock:
             self._ended = True
             self._lock.notify()
@@ -145,7 +145,7 @@ class Aim:
             nothing = np.zeros((0, 1, 3, 4))
             return Aimed(name, target_m, result, (), nothing, (result.message,), took_s)
         every = np.array([s.actuation for s in result.solutions])
-        drawn = tuple(apart(viewed.arm, every, MOST_DRAWN))
+        drawn = tuple(apart(viewed.arm, every, MAX_DRAWN_SOLUTIONS))
         poses = viewed.arm.configuration(every[list(drawn)]).section_poses
         ghosts = robot_frames(viewed.robot, poses)
         lines = explanation([result.solutions[k] for k in drawn], count, viewed)
@@ -153,11 +153,11 @@ class Aim:
 
 
 def explanation(solutions: list['IkSolution'], count: int, viewed: ViewedRobot) -> tuple[str, ...]:
-    """Say why the first solution is the best, in words and by the scores of the principles.
+    """Explain by the penalties why the first solution is the best.
 
     Args:
-        solutions: Those that are drawn, the best first.
-        count: How many there are.
+        solutions: Drawn solutions, the best first.
+        count: Number of all solutions.
         viewed: The robot.
     """
     weights = viewed.robot.ik_weights
@@ -183,7 +183,7 @@ def explanation(solutions: list['IkSolution'], count: int, viewed: ViewedRobot) 
 
 
 def _comparison(best: list[float], rival: list[float]) -> str:
-    """Say by which principles the best beats its first rival, and which speak for the rival."""
+    """Compare the penalties of the best solution and its first rival."""
     gains = [(r - b, name) for b, r, (name, *_) in zip(best, rival, PRINCIPLES, strict=True)]
     gains.sort(reverse=True)
     wins = ' and '.join(f'{name} ({gain:.3f} less)' for gain, name in gains if gain > 5e-4)

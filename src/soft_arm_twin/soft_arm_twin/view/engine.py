@@ -1,8 +1,7 @@
-"""The thread that moves the model: pure kinematics, or physics in real time.
+"""Motion of the model in a thread: pure kinematics, or physics in real time.
 
-Physics is loaded and compiled in a thread of its own meanwhile. It runs in real time, or slower
-where the machine is slower, and says how fast. A simulation that diverges stands still until it is
-reset.
+Physics is loaded and compiled in a separate thread. It runs at most in real time and reports its
+real-time factor. A diverged simulation stops until it is reset.
 """
 
 import logging
@@ -28,13 +27,13 @@ if TYPE_CHECKING:
 
 Mode = Literal['physics', 'kinematics']
 Tell = Callable[[Level, str], None]
-"""Takes level and text of an event."""
+"""Callback with level and text of an event."""
 
 PERIOD_S = 1.0 / 60.0
-GIVE_UP_S = 0.1  # a longer delay is not caught up: a robot would jump
-IDLE_S = 0.2  # between moments in which nothing has moved
-CONTACTS_EVERY = 12  # periods
-FACTOR_OVER_S = 1.0
+MAX_LAG_S = 0.1  # longer delays are skipped, so that robots do not jump
+IDLE_PERIOD_S = 0.2
+PERIODS_PER_CONTACTS = 12
+FACTOR_WINDOW_S = 1.0
 LOADING = 'loading; kinematics meanwhile'
 
 _log = logging.getLogger(__name__)
@@ -42,15 +41,15 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Moment:
-    """Where everything is.
+    """State of the model at one time.
 
     Attributes:
         stamp_s: `time.monotonic()`.
-        mode: What it was computed by.
-        frames: Of bodies and objects, then of the robots' parts, (n, 3, 4).
-        T_world_base, T_world_tip: Of each robot, (4, 4).
+        mode: Model of motion.
+        frames: Frames of bodies and objects, then of the robots' parts, (n, 3, 4).
+        T_world_base, T_world_tip: Poses by robot, (4, 4).
         time_s: Simulated time [s]; 0 without physics.
-        contacts: What touches.
+        contacts: Contacts.
     """
 
     stamp_s: float
@@ -64,7 +63,7 @@ class Moment:
 
 @dataclass
 class _Wanted:
-    """What the page asks for; the lock of the engine guards it."""
+    """Requests of the page, guarded by the lock of the engine."""
 
     mode: Mode
     values: dict[str, dict[str, float]]
@@ -75,12 +74,12 @@ class _Wanted:
 
 @dataclass
 class Physics:
-    """The state of the physics.
+    """State of the physics.
 
     Attributes:
         simulation: None until it is ready.
-        text: What it does, in one line.
-        failed: Why there is none, or why it stands still.
+        text: State in one line.
+        failed: Reason for which it cannot run; empty if it can.
         real_time_factor: Simulated time over real time during the last second.
     """
 
@@ -92,19 +91,19 @@ class Physics:
 
 
 class Engine:
-    """Moves an assembly in a world between `start` and `stop`; methods are thread-safe.
+    """Move an assembly in a world from `start` to `stop`; methods are thread-safe.
 
     Args:
-        assembly: The robots, and what they stand on.
-        world: What surrounds them.
-        mode: What moves them; kinematics does until physics is ready.
-        tell: Takes events, from any thread.
+        assembly: Robots and bodies.
+        world: Surroundings.
+        mode: Model of motion; kinematics is used until physics is ready.
+        tell: Callback for events, from any thread.
 
     Attributes:
-        robots: The robots by name.
-        moment: The newest.
-        physics: Its state.
-        settled: Set once physics has been loaded, or is not asked for.
+        robots: Robots by name.
+        moment: Newest state.
+        physics: State of the physics.
+        settled: Set once physics has been loaded or is not requested.
     """
 
     def __init__(self, assembly: Assembly, world: World, mode: Mode, tell: Tell):
@@ -121,23 +120,23 @@ class Engine:
 
     @property
     def mode(self) -> Mode:
-        """What moves the robots, or will as soon as it is ready."""
+        """Requested model of motion."""
         return self._wanted.mode
 
     @property
     def values(self) -> Mapping[str, Values]:
-        """What is asked of each robot, by coordinate."""
+        """Requested values of each robot, by coordinate."""
         return self._wanted.values
 
     def coordinates(self, robot: str) -> tuple[Coordinate, ...]:
-        """Return what drives a robot now: limits in SI units."""
+        """Return the driven coordinates of a robot with their limits in SI units."""
         simulation = self.physics.simulation
         if self.mode == 'physics' and simulation is not None:
             return simulation.robots[robot].actuation
         return self.robots[robot].driven
 
     def start(self) -> None:
-        """Start to move."""
+        """Start the threads."""
         if self.mode == 'physics':
             self._load()
         else:
@@ -146,7 +145,7 @@ class Engine:
         self._threads[-1].start()
 
     def stop(self) -> None:
-        """End the threads; physics that still compiles is left behind."""
+        """End the threads, except for a running compilation."""
         with self._lock:
             self._wanted.ended = True
             self._lock.notify()
@@ -155,7 +154,7 @@ class Engine:
                 thread.join()
 
     def set_mode(self, mode: Mode) -> None:
-        """Let physics or kinematics move the robots; values outside of its limits go to rest."""
+        """Choose the model of motion; values outside of its limits are set to rest."""
         if mode == 'physics':
             self._load()
         with self._lock:
@@ -164,7 +163,7 @@ class Engine:
             self._lock.notify()
 
     def set_values(self, robot: str, values: Values) -> None:
-        """Ask for values of a robot's coordinates, by name; they must be inside their limits."""
+        """Request values of coordinates by name, which must be inside their limits."""
         with self._lock:
             self._wanted.values = self._wanted.values | {
                 robot: self._wanted.values[robot] | dict(values)
@@ -173,12 +172,12 @@ class Engine:
             self._lock.notify()
 
     def rest(self) -> None:
-        """Ask every robot to rest."""
+        """Request the rest values of every robot."""
         for name in self.robots:
             self.set_values(name, self._rest(name))
 
     def reset(self) -> None:
-        """Go back to the start: physics at time 0, all robots at rest."""
+        """Reset physics to time 0 with all robots at rest."""
         self.rest()
         with self._lock:
             self._wanted.reset = self._wanted.changed = True
@@ -189,15 +188,13 @@ class Engine:
         return drive | self.robots[robot].rest
 
     def _rest_outside(self) -> None:
-        """Take to rest what is missing or outside of the limits that hold now."""
+        """Set values that are missing or outside of the present limits to rest."""
         for name in self.robots:
             rest, now = self._rest(name), self._wanted.values[name]
             for c in self.coordinates(name):
                 if not c.low <= now.get(c.name, np.nan) <= c.high:
                     now = now | {c.name: rest[c.name]}
             self._wanted.values = self._wanted.values | {name: dict(now)}
-
-    # The thread of the physics' preparation
 
     def _load(self) -> None:
         if self.physics.simulation is None and self.physics.text != LOADING:
@@ -209,10 +206,10 @@ class Engine:
     def _build(self) -> None:
         begun_s = time.monotonic()
         try:
-            from soft_arm_physics import PhysicsError, Simulation  # loads MuJoCo and the compiler
+            from soft_arm_physics import PhysicsError, Simulation  # slow import
 
             simulation = Simulation(self.assembly, self.world)
-            simulation.step(simulation.model.opt.timestep)  # compiles
+            simulation.step(simulation.model.opt.timestep)
             simulation.reset()
         except PhysicsError as error:
             self._fail(str(error))
@@ -237,15 +234,13 @@ class Engine:
             self._lock.notify()
         self._tell('error', f'physics is not possible: {why}')
 
-    # The thread that moves
-
     def _run(self) -> None:
         due_s, count = time.monotonic(), 0
         while True:
             with self._lock:
                 stepping = self._steps()
                 if not self._wanted.changed:
-                    wait_s = due_s - time.monotonic() if stepping else IDLE_S
+                    wait_s = due_s - time.monotonic() if stepping else IDLE_PERIOD_S
                     self._lock.wait(max(wait_s, 0.0))
                 wanted = self._wanted
                 if wanted.ended:
@@ -262,18 +257,18 @@ class Engine:
                     self.moment = replace(self.moment, stamp_s=time.monotonic())
                 else:
                     count += 1
-                    due_s = self._advance(changed, due_s, count % CONTACTS_EVERY == 1)
+                    due_s = self._advance(changed, due_s, count % PERIODS_PER_CONTACTS == 1)
             except Exception as error:
                 self._stand_still(error)
 
     def _advance(self, changed: bool, due_s: float, with_contacts: bool) -> float:
-        """Step the physics if that is due; return when the next step is due."""
+        """Step the physics if due; return the time of the next step."""
         if changed:
             self._actuate()
         now_s = time.monotonic()
         if now_s >= due_s:
             self._step()
-            due_s = max(due_s + PERIOD_S, now_s - GIVE_UP_S)
+            due_s = max(due_s + PERIOD_S, now_s - MAX_LAG_S)
         self.moment = self._physical_moment(with_contacts)
         return due_s
 
@@ -282,7 +277,7 @@ class Engine:
         return self.mode == 'physics' and p.simulation is not None and not p.failed
 
     def _stand_still(self, error: Exception) -> None:
-        """Say why nothing moves any more; physics waits for a reset."""
+        """Report an error; physics waits for a reset."""
         known = type(error).__name__ in ('PhysicsError', 'KinematicsError', 'CurveError')
         if not known:
             _log.error('the view of %s stands still', self.assembly.name, exc_info=error)
@@ -311,7 +306,7 @@ class Engine:
         p.simulation.step(PERIOD_S)
         p.marks.append((time.monotonic(), p.simulation.time_s))
         (real_s, simulated_s), (real_now_s, simulated_now_s) = p.marks[0], p.marks[-1]
-        if real_now_s - real_s > FACTOR_OVER_S:
+        if real_now_s - real_s > FACTOR_WINDOW_S:
             p.marks.popleft()
             p.real_time_factor = (simulated_now_s - simulated_s) / (real_now_s - real_s)
         p.text = 'runs'

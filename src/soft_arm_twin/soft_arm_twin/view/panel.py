@@ -1,6 +1,7 @@
-"""What stands beside the picture of a view: controls, numbers, states and explanations."""
+"""Side panel of a view: controls, values, states and explanations."""
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,24 +26,24 @@ if TYPE_CHECKING:
     from soft_arm_twin.view.source import ViewSource
 
 AGE_LIMIT_S = 1.0
-REACH = 1.2  # the target's limits, in lengths of the robot
-TARGET = 'Target of the tip'  # group
-SLOW = 0.95  # real-time factor below which it is told
-MOST_TIPS, MOST_CONTACTS = 6, 8
+REACH = 1.2  # limits of the target relative to the robot's length
+TARGET = 'Target of the tip'
+MIN_REAL_TIME_FACTOR = 0.95
+MAX_TIPS, MAX_CONTACTS = 6, 8
 
 
 def solution_name(k: int) -> str:
-    """Return the name of a solution that is drawn."""
+    """Return the name of a drawn solution."""
     return 'best solution' if k == 0 else f'rival {k}'
 
 
 def solution_names(answer: Aimed | None) -> list[str]:
-    """Return the names of the solutions that are drawn."""
+    """Return the names of the drawn solutions."""
     return [solution_name(k) for k in range(len(answer.drawn) if answer else 0)]
 
 
 def slider_coordinates(engine: Engine, robot: str) -> dict[str, Coordinate]:
-    """Return the coordinates of a robot that have sliders now, by name."""
+    """Return the coordinates with sliders of a robot by name."""
     planes = () if _planes_are_fixed(engine) else engine.robots[robot].planes
     return {c.name: c for c in (*engine.coordinates(robot), *planes)}
 
@@ -52,7 +53,10 @@ def panel_of(view: 'ViewSource', events: tuple[Event, ...]) -> Panel:
     moment, engine = view.engine.moment, view.engine
     age_s = time.monotonic() - moment.stamp_s
     return Panel(
-        controls=(*_model(engine), *_aim(view, moment), *_sliders(engine), *_show(view)),
+        controls=tuple(
+            replace(control, needs_control=False)
+            for control in (*_model(engine), *_aim(view, moment), *_sliders(engine), *_show(view))
+        ),
         values=(*_tips(view, moment), *_shape(view), *_running(engine, moment)),
         ages=(Age('model', age_s, AGE_LIMIT_S),),
         diagnostics=_diagnostics(view),
@@ -70,7 +74,6 @@ def _model(engine: Engine) -> tuple[Control, ...]:
             group='Model',
             options=('physics', 'kinematics'),
             value=engine.mode,
-            needs_control=False,
         ),
         _button('rest', 'All sliders to rest', 'Model'),
         _button('reset', 'Reset', 'Model'),
@@ -78,7 +81,7 @@ def _model(engine: Engine) -> tuple[Control, ...]:
 
 
 def _aim(view: 'ViewSource', moment: Moment) -> tuple[Control, ...]:
-    """Return the controls of the target of one robot."""
+    """Return the controls of the target of the selected robot."""
     name, group = view.aimed_robot, TARGET
     T, viewed = moment.T_world_base[name], view.engine.robots[name]
     target_m = moment.T_world_tip[name][:3, 3] if view.target_m is None else view.target_m
@@ -89,9 +92,7 @@ def _aim(view: 'ViewSource', moment: Moment) -> tuple[Control, ...]:
     names = tuple(solution_names(view.answer))
     reason = '' if view.answer and view.answer.drawn else 'drag the target to where the tip reaches'
     robots = tuple(view.engine.robots)
-    choice = Choice(
-        name='robot', label='Robot', group=group, options=robots, value=name, needs_control=False
-    )
+    choice = Choice(name='robot', label='Robot', group=group, options=robots, value=name)
     return (
         *((choice,) if len(robots) > 1 else ()),
         Point(
@@ -101,21 +102,18 @@ def _aim(view: 'ViewSource', moment: Moment) -> tuple[Control, ...]:
             low_m=_point(low_m),
             high_m=_point(high_m),
             value_m=_point(np.clip(target_m, low_m, high_m)),
-            needs_control=False,
         ),
         Switch(
             name='follow',
             label='The tip follows the target',
             group=group,
             value=view.follow,
-            needs_control=False,
         ),
         Switch(
             name='show_solutions',
             label='Show all solutions',
             group=group,
             value=view.show_solutions,
-            needs_control=False,
         ),
         *((_solution(names, view.chosen),) if names else ()),
         _button('move', 'Move here', group, reason),
@@ -131,7 +129,6 @@ def _solution(names: tuple[str, ...], chosen: int) -> Choice:
         group=TARGET,
         options=names,
         value=value,
-        needs_control=False,
     )
 
 
@@ -160,9 +157,7 @@ def _slider(robot: str, c: Coordinate, value: float, reason: str = '') -> Slider
         step=step(low, high),
         value=min(max(value * per_si, low), high),
         unit=unit,
-        enabled=not reason,
         reason=reason,
-        needs_control=False,
     )
 
 
@@ -173,28 +168,19 @@ def _show(view: 'ViewSource') -> tuple[Control, ...]:
             label=f'Workspace of {view.aimed_robot}',
             group='Show',
             value=view.show_workspace,
-            needs_control=False,
         ),
         Switch(
             name='show_trace',
             label='Trace of the tip',
             group='Show',
             value=view.show_trace,
-            needs_control=False,
         ),
         _button('pose', 'Save poses and sliders', 'Show'),
     )
 
 
 def _button(name: str, label: str, group: str, reason: str = '') -> Button:
-    return Button(
-        name=name,
-        label=label,
-        group=group,
-        enabled=not reason,
-        reason=reason,
-        needs_control=False,
-    )
+    return Button(name=name, label=label, group=group, reason=reason)
 
 
 def _planes_are_fixed(engine: Engine) -> bool:
@@ -202,7 +188,7 @@ def _planes_are_fixed(engine: Engine) -> bool:
 
 
 def _tips(view: 'ViewSource', moment: Moment) -> list[Value]:
-    tips = list(moment.T_world_tip.items())[:MOST_TIPS]
+    tips = list(moment.T_world_tip.items())[:MAX_TIPS]
     found = [
         Value(f'Tip of {name}', axis, round(float(T[k, 3]) * 1e3, 4), 'mm', source='model')
         for name, T in tips
@@ -254,7 +240,7 @@ def _diagnostics(view: 'ViewSource') -> tuple[Diagnostic, ...]:
         physics = Diagnostic('error', 'physics', p.failed, remedy)
     elif p.text == LOADING:
         physics = Diagnostic('info', 'physics', LOADING, 'compiling takes a minute, once')
-    elif view.engine.mode == 'physics' and (p.real_time_factor or 1.0) < SLOW:
+    elif view.engine.mode == 'physics' and (p.real_time_factor or 1.0) < MIN_REAL_TIME_FACTOR:
         text = f'runs at {p.real_time_factor:.2f} of real time: this machine is too slow for more'
         physics = Diagnostic('warning', 'physics', text, 'close other programs')
     else:
@@ -291,7 +277,7 @@ def _contacts(moment: Moment) -> tuple[TextBlock, ...]:
         f'{a} on {b}: {len(forces_n)} points, at most {max(forces_n):.3f} N each'
         for (a, b), forces_n in sorted(pairs.items(), key=lambda item: -max(item[1]))
     ]
-    return (TextBlock('Contacts', tuple(lines[:MOST_CONTACTS])),)
+    return (TextBlock('Contacts', tuple(lines[:MAX_CONTACTS])),)
 
 
 def _point(values_m: np.ndarray) -> tuple[float, float, float]:

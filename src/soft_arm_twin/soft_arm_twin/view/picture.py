@@ -1,4 +1,4 @@
-"""What the view draws: bodies and robots of the model, and the marks about the aimed robot.
+"""Scene of the view: bodies and robots of the model, and markers of the selected robot.
 
 Frames, in this order: the world; bodies and objects; the robots; the nearest reachable point; the
 trace of the tip; the solutions of the inverse kinematics.
@@ -13,14 +13,14 @@ from soft_arm_twin.parts import marks
 from soft_arm_twin.parts.bodies import body_part, ground_part
 from soft_arm_twin.parts.robot import ghost_parts, robot_frame_count, robot_parts
 from soft_arm_twin.scene import Camera, LegendEntry, Part, Scene
-from soft_arm_twin.view.aim import MOST_DRAWN
+from soft_arm_twin.view.aim import MAX_DRAWN_SOLUTIONS
 from soft_arm_twin.view.engine import Moment
 from soft_arm_twin.view.robots import ViewedRobot
 
 TRACE_POINTS = 64
-GROUND_WIDTHS = 4.0  # of the ground, in sizes of what stands on it
-NEAREST_EDGE = 0.015  # of the cube at the nearest reachable point, in sizes of the robots
-VIRIDIS = (  # dark to light, evenly
+GROUND_WIDTHS = 4.0  # relative to the size of the objects on the ground
+NEAREST_EDGE = 0.015  # edge of the cube at the nearest reachable point, relative to the robots
+VIRIDIS = (  # dark to light
     (0.267, 0.005, 0.329),
     (0.254, 0.265, 0.530),
     (0.164, 0.471, 0.558),
@@ -35,10 +35,10 @@ class Picture:
     """The scene of one assembly in one world, for one aimed robot.
 
     Args:
-        assembly: The robots, and what they stand on.
-        world: What surrounds them.
+        assembly: Robots and bodies.
+        world: Surroundings.
         robots: The robots by name.
-        moment: Where everything is at the start, for the camera and the sizes.
+        moment: Initial state, for the camera and the sizes.
         aimed: Name of the robot whose solutions are drawn.
         cloud: Points of its workspace (n, 3) [m] in its base, and their total bends (n,).
     """
@@ -73,7 +73,7 @@ class Picture:
         parts += _cloud(cloud, self._firsts[aimed])
         self.scene = Scene(
             tuple(parts),
-            at + MOST_DRAWN * self._ghost_size,
+            at + MAX_DRAWN_SOLUTIONS * self._ghost_size,
             _legend(cloud is not None),
             Camera(*_view((low + high) / 2.0, size_m)),
         )
@@ -88,7 +88,7 @@ class Picture:
         """Return all frames (n, 3, 4).
 
         Args:
-            moment: Where the model is.
+            moment: State of the model.
             nearest_m: (3,) in the world [m], None: hidden.
             trace_m: (k, 3) in the world [m], the oldest first; empty: hidden.
             ghosts: Frames of solutions in the world, (k, n, 3, 4).
@@ -99,7 +99,7 @@ class Picture:
         if len(trace_m):
             rows = np.minimum(np.arange(TRACE_POINTS), len(trace_m) - 1)
             trace = marks.point_frames(trace_m[rows])
-        pool = np.zeros((MOST_DRAWN, self._ghost_size, 3, 4), np.float32)
+        pool = np.zeros((MAX_DRAWN_SOLUTIONS, self._ghost_size, 3, 4), np.float32)
         pool[: len(ghosts)] = ghosts
         return np.concatenate([WORLD, moment.frames, nearest, trace, pool.reshape(-1, 3, 4)])
 
@@ -114,7 +114,7 @@ def _mesh(body: RigidBody) -> tuple[np.ndarray, np.ndarray] | None:
 
 def _ghosts(aimed: ViewedRobot, first: int, size: int) -> list[Part]:
     parts = []
-    for k in range(MOST_DRAWN):
+    for k in range(MAX_DRAWN_SOLUTIONS):
         name, colour, opacity = f'rival {k}', marks.RIVAL_COLOUR, 0.4
         if k == 0:
             name, colour, opacity = 'best solution', marks.BEST_COLOUR, 0.6
@@ -123,7 +123,7 @@ def _ghosts(aimed: ViewedRobot, first: int, size: int) -> list[Part]:
 
 
 def _cloud(cloud: tuple[np.ndarray, np.ndarray] | None, frame: int) -> list[Part]:
-    """Return the points of the workspace in bands of their total bend, as many in each."""
+    """Return the points of the workspace in bands of total bend with equal counts."""
     if cloud is None:
         return []
     points_m, bends_rad = cloud

@@ -1,4 +1,4 @@
-"""The robots of an assembly by pure kinematics: values of sliders in, poses out."""
+"""Kinematics of the robots of an assembly: slider values to poses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,14 +16,14 @@ from soft_arm_twin.parts.bodies import pose
 if TYPE_CHECKING:
     from soft_arm_kinematics.ik.inverse import IkSolution
 
-MOST_PHI_RAD = np.pi / 2  # of a forced bending plane, from that of the robot file
+PLANE_RANGE_RAD = np.pi / 2  # from the bending plane of the robot file
 Values = Mapping[str, float]
 """Values of coordinates by name, in SI units."""
 
 
 @dataclass(frozen=True, eq=False)
 class ViewedRobot:
-    """A robot of an assembly and what moves it where there is no physics.
+    """Robot of an assembly, moved without physics.
 
     Bellows are given by pressure. Pieces of fixed bending plane have one more coordinate, the
     direction phi of that plane: the gripper paper forces it.
@@ -33,27 +33,27 @@ class ViewedRobot:
 
     @property
     def name(self) -> str:
-        """Its name in the assembly."""
+        """Name in the assembly."""
         return self.mounted.name
 
     @property
     def robot(self) -> Robot:
-        """The robot file."""
+        """Robot file."""
         return self.mounted.robot
 
     @cached_property
     def arm(self) -> Arm:
-        """Its kinematics."""
+        """Kinematics."""
         return make_arm(self.robot)
 
     @cached_property
     def driven(self) -> tuple[Coordinate, ...]:
-        """What drives it: pressures [Pa]; theta, phi [rad], ell [m]; torques [N m]."""
+        """Driven coordinates: pressures [Pa]; theta, phi [rad], ell [m]; torques [N m]."""
         found = list(self.robot.actuation)
         for segment, columns in zip(self.robot.segments, self.arm.columns, strict=True):
             if segment.kind == 'bellows':
                 limits_pa = np.tile(segment.actuators.pressure_limits_pa, (len(columns), 1))
-                if isinstance(self.arm, BellowsArm):  # its curve may allow less
+                if isinstance(self.arm, BellowsArm):  # its curve may be narrower
                     limits_pa = self.arm.pressure_limits_pa[:, columns].T
                 for k, name, limits in zip(columns, segment.chambers, limits_pa, strict=True):
                     found[k] = Coordinate(name, 'Pa', *map(float, limits))
@@ -61,9 +61,14 @@ class ViewedRobot:
 
     @cached_property
     def planes(self) -> tuple[Coordinate, ...]:
-        """Directions phi [rad] of the bending planes that can be forced."""
+        """Coordinates phi [rad] of the adjustable bending planes."""
         return tuple(
-            Coordinate(f'{s.name}_phi', 'rad', s.phi_rad - MOST_PHI_RAD, s.phi_rad + MOST_PHI_RAD)
+            Coordinate(
+                f'{s.name}_phi',
+                'rad',
+                s.phi_rad - PLANE_RANGE_RAD,
+                s.phi_rad + PLANE_RANGE_RAD,
+            )
             for s in self.robot.segments
             if s.kind == 'single_bend'
         )
@@ -76,7 +81,7 @@ class ViewedRobot:
         return rest | {c.name: (c.low + c.high) / 2.0 for c in self.planes}
 
     def actuation(self, values: Values) -> np.ndarray:
-        """Actuation (n,) of the arm at values of `driven`."""
+        """Return q (n,) of the arm at values of `driven`."""
         found = np.array([values[c.name] for c in self.driven])
         if isinstance(self.arm, BellowsArm):
             return self.arm.lengths(found)
@@ -87,13 +92,13 @@ class ViewedRobot:
         return found
 
     def values_of(self, solution: 'IkSolution') -> dict[str, float]:
-        """Values of `driven` at a solution of the inverse kinematics."""
+        """Return the values of `driven` at a solution of the inverse kinematics."""
         found = dict(zip((c.name for c in self.driven), solution.actuation, strict=True))
         found |= dict(zip(self.robot.chambers, solution.pressures_pa, strict=True))
         return {c.name: float(np.clip(found[c.name], c.low, c.high)) for c in self.driven}
 
     def section_poses(self, values: Values) -> tuple[Robot, np.ndarray]:
-        """The robot with its planes forced, and the poses (m, 4, 4) of its sections in its base."""
+        """Return the robot with these planes, and its section poses (m, 4, 4) in the base."""
         arm = self._with_planes([values.get(c.name, self.rest[c.name]) for c in self.planes])
         return arm.robot, arm.configuration(self.actuation(values)).section_poses
 
@@ -109,7 +114,7 @@ class ViewedRobot:
 
 
 def viewed_robots(assembly: Assembly) -> dict[str, ViewedRobot]:
-    """Return the robots of an assembly by name, each after what it stands on."""
+    """Return the robots of an assembly by name, each after its parent."""
     return {mounted.name: ViewedRobot(mounted) for mounted in assembly.robots}
 
 

@@ -1,4 +1,4 @@
-"""The source of `softarm view`: sliders in, a moving picture and explanations out."""
+"""Source of `softarm view`: robots moved by sliders, with inverse kinematics and physics."""
 
 import json
 import threading
@@ -12,8 +12,9 @@ from scipy.spatial.transform import Rotation
 
 from soft_arm_description.assembly import Assembly, as_assembly
 from soft_arm_description.world import World, load_world
+from soft_arm_twin.graph.journal import Journal
 from soft_arm_twin.scene import Scene
-from soft_arm_twin.source import Answer, Cloud, Event, Jpeg, Level, Panel, Snapshot
+from soft_arm_twin.source import Answer, Cloud, Jpeg, Level, Panel, Snapshot
 from soft_arm_twin.view import panel
 from soft_arm_twin.view.aim import Aim, Aimed, workspace_points
 from soft_arm_twin.view.engine import Engine, Mode, Moment
@@ -21,11 +22,10 @@ from soft_arm_twin.view.picture import TRACE_POINTS, Picture
 from soft_arm_twin.view.units import shown
 
 TRACE_STEP_S = 0.1
-MOST_EVENTS = 500
 
 
 def default_world(assembly: Assembly) -> str:
-    """Return the world of an assembly for which none is named: a floor if a body could fall."""
+    """Return the default world of an assembly: a floor if a body could fall."""
     return 'empty' if all(body.fixed for body in assembly.bodies) else 'floor'
 
 
@@ -35,7 +35,7 @@ class ViewSource:
     Args:
         robot: Name or path of a robot or assembly file.
         world: Name or path of a world file; None: `default_world`.
-        mode: What moves the robots at first.
+        mode: Initial model of motion.
 
     Raises:
         DescriptionError: If a file cannot be used.
@@ -46,13 +46,11 @@ class ViewSource:
         self.world: World = load_world(world or default_world(self.assembly))
         where = '' if self.world.name == 'empty' else f' in {self.world.name}'
         self.title = self.assembly.name + where
-        self._events: deque[Event] = deque(maxlen=MOST_EVENTS)
-        self._event_count = 0
-        self._lock = threading.Lock()
+        self._journal = Journal(lambda: datetime.now(UTC).timestamp())
         self.engine = Engine(self.assembly, self.world, mode, self._tell)
         self.aim = Aim(self.engine.robots, self._answered, self.engine.settled)
         self.aimed_robot = next(iter(self.engine.robots))
-        self.target_m: np.ndarray | None = None  # in the world; None: at the tip
+        self.target_m: np.ndarray | None = None
         self.answer: Aimed | None = None
         self.chosen = 0
         self.follow, self.show_solutions, self.show_trace = True, True, False
@@ -66,7 +64,7 @@ class ViewSource:
         self._snapshot = Snapshot(time.monotonic(), np.zeros((0, 3, 4), np.float32))
 
     def start(self) -> None:
-        """Start to move, and load the solver of the first robot."""
+        """Start the engine and load the solver of the first robot."""
         self.engine.start()
         self.aim.prepare(self.aimed_robot)
         self._tell('info', f'{self.title}: {len(self.engine.robots)} robot(s)')
@@ -75,8 +73,6 @@ class ViewSource:
         """End the threads."""
         self.engine.stop()
         self.aim.stop()
-
-    # What the server asks
 
     def scene(self) -> Scene:
         """See `Source`."""
@@ -106,23 +102,21 @@ class ViewSource:
 
     def panel(self) -> Panel:
         """See `Source`."""
-        with self._lock:
-            events = tuple(self._events)
-        return panel.panel_of(self, events)
+        return panel.panel_of(self, self._journal.events())
 
     def image(self) -> Jpeg | None:
-        """No camera looks."""
+        """Return no image."""
         return None
 
     def cloud(self) -> Cloud | None:
-        """The workspace is a part of the scene."""
+        """Return no cloud: the workspace is a part of the scene."""
         return None
 
     def released(self) -> None:
-        """Nothing here needs an owner."""
+        """Do nothing: no control needs an owner."""
 
     def command(self, control: str, value: object, owner: bool) -> Answer:
-        """Carry out a command; see `Source`."""
+        """See `Source`."""
         simple = {
             'rest': self._rest,
             'reset': self._reset,
@@ -154,7 +148,7 @@ class ViewSource:
         coordinate = panel.slider_coordinates(self.engine, robot)[name]
         unit, per_si = shown(coordinate)
         assert isinstance(value, float)
-        si = float(np.clip(value / per_si, coordinate.low, coordinate.high))  # rounding only
+        si = float(np.clip(value / per_si, coordinate.low, coordinate.high))
         self.engine.set_values(robot, {name: si})
         return Answer(True, f'{robot} {name}: {value:.6g} {unit}')
 
@@ -183,8 +177,8 @@ class ViewSource:
 
     def _choose(self, name: str) -> Answer:
         names = panel.solution_names(self.answer)
-        if name not in names:  # another target has been solved since the page was sent
-            return Answer(False, f'{name} is no solution of the present target: choose again')
+        if name not in names:  # the target has changed since the page was sent
+            return Answer(False, f'{name} is not a solution of the present target: choose again')
         self.chosen = names.index(name)
         return Answer(True, f'{name} is chosen')
 
@@ -196,7 +190,7 @@ class ViewSource:
         return Answer(not why, why or f'{answer.robot} moves to {panel.solution_name(self.chosen)}')
 
     def _go(self, answer: Aimed, chosen: int) -> str:
-        """Set the sliders to a solution; return why not, if they cannot be."""
+        """Set the sliders to a solution; return the reason if that is not possible."""
         viewed = self.engine.robots[answer.robot]
         values = viewed.values_of(answer.solutions[chosen])
         driven = {c.name for c in self.engine.coordinates(answer.robot)}
@@ -237,7 +231,7 @@ class ViewSource:
     # Inverse kinematics, workspace, trace
 
     def _ask(self) -> None:
-        """Ask for the solutions of the target, seen from where the sliders have the robot."""
+        """Request solutions of the target from the present configuration."""
         if self.target_m is None:
             return
         name = self.aimed_robot
@@ -247,7 +241,7 @@ class ViewSource:
         self.aim.ask(name, target_m, viewed.actuation(values))
 
     def _answered(self, answer: Aimed) -> None:
-        """Take an answer, in the solver's thread."""
+        """Receive an answer in the thread of the solver."""
         if answer.robot != self.aimed_robot or self.target_m is None:
             return
         self.answer, self.chosen = answer, 0
@@ -282,11 +276,7 @@ class ViewSource:
 
     def _tell(self, level: Level, text: str) -> None:
         """Add an event, from any thread."""
-        with self._lock:
-            self._event_count += 1
-            line = ' '.join(text.split())
-            now_s = datetime.now(UTC).timestamp()
-            self._events.append(Event(self._event_count, now_s, level, 'view', line))
+        self._journal.add(level, 'view', text)
 
 
 def _moved(T: np.ndarray, frames: np.ndarray) -> np.ndarray:  # noqa: N803  # a pose

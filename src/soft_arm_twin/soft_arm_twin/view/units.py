@@ -1,4 +1,4 @@
-"""Units of sliders and numbers, for people; inside everything is SI."""
+"""Displayed units of sliders and numbers; all other code uses SI."""
 
 import math
 
@@ -9,7 +9,7 @@ _SHOWN = {'Pa': ('kPa', 1e-3), 'm': ('mm', 1e3), 'rad': ('deg', 180.0 / math.pi)
 
 
 def shown(coordinate: Coordinate) -> tuple[str, float]:
-    """Return the unit in which a coordinate is shown, and how many of it the SI unit is."""
+    """Return the displayed unit of a coordinate, and its number per SI unit."""
     most = max(abs(coordinate.low), abs(coordinate.high))
     if coordinate.unit == 'N m' and most < SMALL_TORQUE_N_M:
         return 'mN m', 1e3

@@ -1,4 +1,4 @@
-// Make elements: el('p', {className: 'note'}, 'text', child).
+// Create elements: el('p', {className: 'note'}, 'text', child).
 
 export function el(tag, properties = {}, ...children) {
   const made = document.createElement(tag);
@@ -10,12 +10,12 @@ export function el(tag, properties = {}, ...children) {
   return made;
 }
 
-// Change a text only if it differs: screen readers and layout are left in peace.
+// Change a text only if it differs, to spare screen readers and layout.
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-// A number for people, with about four digits.
+// Format a number with about four digits.
 export function number(value, digits = 4) {
   if (value === null || value === undefined || !Number.isFinite(value)) return '–';
   if (value === 0) return '0';
@@ -26,7 +26,7 @@ export function number(value, digits = 4) {
 // Like toFixed, but never '-0'.
 export const fixed = (value, decimals) => value.toFixed(decimals).replace(/^-(0\.?0*)$/, '$1');
 
-// A heading begins with a capital; a name from a file, as `two_module_arm`, stays as it is.
+// Capitalize a heading, but not a name from a file such as `two_module_arm`.
 export const capital = (text) => (/[_\d]/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1));
 
 let ids = 0;

@@ -1,4 +1,4 @@
-// What a person takes away: a picture, a pose, a video.
+// Saved files: picture, pose, video.
 
 export function save(blob, name) {
   const link = document.createElement('a');
@@ -10,7 +10,7 @@ export function save(blob, name) {
 
 const stamp = () => new Date().toISOString().slice(0, 19).replaceAll(':', '-');
 
-// `pose()` gives what is saved as JSON; `say(text, bad)` tells the person.
+// `pose()` returns the contents of the JSON file; `say(text, bad)` shows a message.
 export function offerFiles({ stage, title, pose, say }) {
   const name = (suffix) => `${title().replace(/[^\w.-]+/g, '_')}_${stamp()}.${suffix}`;
   document.getElementById('save-picture').addEventListener('click', () => {

@@ -1,4 +1,4 @@
-// Arrays of the scene and normals of surfaces; nothing here knows three.js.
+// Arrays of the scene and normals of surfaces; independent of three.js.
 
 const CREASE_COSINE = Math.cos(40 * Math.PI / 180);  // edges sharper than this stay sharp
 
@@ -8,7 +8,7 @@ export function fromBase64(text, Type) {
 }
 
 // Unit normals of vertices, averaged over their triangles by area. `same` maps each vertex to the
-// first one at its place, so that a seam does not show.
+// first one at the same position, so that seams are invisible.
 export function smoothNormals(positions, triangles, same, normals) {
   normals.fill(0);
   for (let t = 0; t < triangles.length; t += 3) {

@@ -10,7 +10,7 @@ const mm = (point_m) => point_m.map((x) => fixed(1000 * x, 0)).join(', ');
 export class Handle {
   #drag = null;
 
-  // `pick(value_m)` is called with each new place that a person chooses.
+  // `pick(value_m)` is called with each new position chosen by the user.
   constructor(stage, parent, control, pick) {
     this.stage = stage;
     this.pick = pick;
@@ -36,7 +36,7 @@ export class Handle {
 
   get dragged() { return this.#drag !== null; }
 
-  // `blocked`: why it cannot be moved now, or empty.
+  // `blocked`: reason for which it cannot be moved now, or empty.
   update(control, blocked) {
     this.control = control;
     this.button.setAttribute('aria-disabled', String(Boolean(blocked)));
@@ -71,7 +71,7 @@ export class Handle {
     this.button.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
   }
 
-  // The nearest place within the limits: a handle stops at them, as a slider does.
+  // The nearest position within the limits, at which a handle stops like a slider.
   #choose(point_m) {
     const { low_m, high_m } = this.control;
     const within = point_m.map((x, i) => Math.round(1e4 * Math.min(high_m[i], Math.max(low_m[i], x))) / 1e4);
@@ -101,7 +101,7 @@ export class Handle {
     this.button.classList.remove('dragged', 'at-limit');
   }
 
-  // Left, right, up and down are the axes of the world that come nearest to them on the screen.
+  // Left, right, up and down map to the best-aligned axes of the world.
   #key(event) {
     const screen = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
     const vertical = { PageUp: 1, PageDown: -1 }[event.key];
@@ -112,7 +112,7 @@ export class Handle {
     if (vertical) to_m[2] += vertical * step_m;
     else {
       const right = new THREE.Vector3().setFromMatrixColumn(this.stage.camera.matrixWorld, 0);
-      const axis = Math.abs(right.x) >= Math.abs(right.y) ? 0 : 1;  // the one that runs across the screen
+      const axis = Math.abs(right.x) >= Math.abs(right.y) ? 0 : 1;
       const across = Math.sign(right.getComponent(axis)), away = axis === 0 ? across : -across;
       if (screen[0]) to_m[axis] += screen[0] * across * step_m;
       else to_m[1 - axis] += screen[1] * away * step_m;

@@ -1,4 +1,4 @@
-// The one connection to the server: decodes what arrives, beats the watchdog, sends commands.
+// Connection to the server: decode messages, reset the watchdog, send commands.
 
 const FRAMES = 1, IMAGE = 2, CLOUD = 3;
 const HEADER_BYTES = 13;  // kind uint8, age at send float64 [s], number uint32; little-endian
@@ -7,7 +7,7 @@ const RETRY_MS = 1000;
 export class Link extends EventTarget {
   #socket = null;
   #id = 0;
-  #waiting = new Map();  // id of a command -> function that takes its answer
+  #waiting = new Map();  // resolver of the answer by command id
   #beat = 0;
   #beatAt = -Infinity;
 
@@ -29,7 +29,7 @@ export class Link extends EventTarget {
     return this.#socket?.readyState === WebSocket.OPEN;
   }
 
-  // Send a command; the promise is kept with the server's answer, also if the connection is lost.
+  // Send a command; the promise resolves with the answer, also if the connection is lost.
   command(control, value) {
     if (!this.open) return Promise.resolve({ accepted: false, text: 'no connection to the server: nothing was sent' });
     const id = ++this.#id;
@@ -51,7 +51,7 @@ export class Link extends EventTarget {
     this.dispatchEvent(new CustomEvent(type, { detail }));
   }
 
-  // Restart the CSS animations that show old data as old: they run without any script.
+  // Restart the CSS animations that mark stale data, which run without any script.
   #restartWatchdog() {
     const now = performance.now();
     if (now - this.#beatAt < 90) return;

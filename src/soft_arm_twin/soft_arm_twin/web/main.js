@@ -1,4 +1,4 @@
-// Start the page: join the server's messages with what shows them.
+// Start the page: dispatch the messages of the server to the views.
 
 import { el, setText } from './dom.js';
 import { offerFiles, save } from './files.js';
@@ -35,13 +35,13 @@ const controls = new Controls({
   blocked: (control) => {
     if (!link.open) return controls.general();
     if (control.needs_control && !control.always && !state.mine) return controls.general();
-    return control.enabled ? '' : control.reason || 'Not available now.';
+    return control.reason;
   },
 });
 
-// One line that says what to do first.
+// One-line hint for the first action.
 function hint(panel) {
-  const usable = panel.controls.filter((control) => control.enabled && (!control.needs_control || state.mine));
+  const usable = panel.controls.filter((control) => !control.reason && (!control.needs_control || state.mine));
   const view = 'Drag the background to turn the view.';
   if (usable.some(({ kind }) => kind === 'point')) return `Drag the round handle: the robot follows. ${view}`;
   if (panel.controls.some((control) => control.needs_control) && !state.mine) return `Press “Take control” to move the robot. ${view}`;
@@ -111,14 +111,14 @@ on('hello', (hello) => {
   state.title = hello.title;
   document.title = `${hello.title} · soft_arm`;
   setText(byId('title'), hello.title);
-  clearEvents();  // the server sends a new connection all of them
+  clearEvents();  // the server sends all events to a new connection
 });
 on('scene', (scene) => { stage.setScene(scene); showLegend(scene); });
 on('frames', (message) => {
   state.newest = message;
   state.arrivals.push(message.arrived_ms);
   stage.setFrames(message.frames, () => link.shown(message.number));
-  if (document.hidden) stage.drawn();  // nothing is drawn in a hidden tab, but the server goes on
+  if (document.hidden) stage.drawn();  // a hidden tab draws nothing, but must acknowledge frames
 });
 on('panel', showPanel);
 on('events', ({ events }) => addEvents(events));
@@ -134,7 +134,7 @@ on('cloud', (cloud) => stage.setCloud(cloud));
 on('closed', ({ reason }) => {
   state.mine = false;
   state.owner = null;
-  setText(byId('no-server-why'), reason ? `The server closed the connection: ${reason}` : 'What is drawn is old. Trying to connect again.');
+  setText(byId('no-server-why'), reason ? `The server closed the connection: ${reason}` : 'The picture is stale. Reconnecting.');
   if (state.panel) showPanel(state.panel);
   showLink();
 });

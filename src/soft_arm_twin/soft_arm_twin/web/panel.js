@@ -4,7 +4,7 @@ import { capital, el, setText } from './dom.js';
 import { Handle } from './handle.js';
 import { WIDGETS } from './widgets.js';
 
-const QUIET = new Set(['slider', 'point']);  // an accepted step of a drag is seen, it needs no words
+const QUIET = new Set(['slider', 'point']);  // accepted steps of a drag need no message
 
 export class Controls {
   #widgets = new Map();
@@ -12,8 +12,8 @@ export class Controls {
   #groups = new Map();
   #shape = '';
 
-  // `blocked(control)`: why the page may not use it now, or empty; `general()`: a reason that holds
-  // for many controls, which is said once; `say(text, bad)` tells people.
+  // `blocked(control)`: reason for which the page may not use it now, or empty; `general()`: a reason
+  // common to many controls, shown once; `say(text, bad)` shows a message.
   constructor({ link, stage, places, blocked, general, say, save }) {
     Object.assign(this, { link, stage, places, blocked, general, say, save });
     this.callout = el('p', { className: 'callout', role: 'status' });
@@ -23,8 +23,8 @@ export class Controls {
     return Object.fromEntries([...this.#widgets.values()].map(({ control }) => [control.name, control.value ?? control.value_m ?? null]));
   }
 
-  // Bring the panel up to date; widgets are made anew only if the set of controls has changed, and
-  // not while a handle is dragged, or its last place is on its way: it would slip out of the hand.
+  // Update the panel; widgets are recreated only if the set of controls has changed, and not while a
+  // handle is dragged or its last position is in flight, which would interrupt the drag.
   update(all) {
     const inHand = [...this.#handles].some(([name, handle]) => handle.dragged || this.#widgets.get(name).held);
     const controls = inHand ? all.filter(({ name }) => this.#widgets.has(name)) : all;
@@ -82,7 +82,7 @@ export class Controls {
     return this.#groups.get(name);
   }
 
-  // One reason for a whole group is said once, at its head.
+  // A reason common to a whole group is shown once, at its head.
   #sayOnce(note, members, general) {
     const reason = members[0].blocked, same = Boolean(reason) && members.length > 1 && members.every((widget) => widget.blocked === reason);
     setText(note, same && reason !== general ? reason : '');

@@ -5,7 +5,7 @@ import { blend, creased, firstOfSame, fromBase64, isHidden, smoothNormals } from
 
 const POINT_SIZE_PX = 3.5;
 
-// Stripes over what is drawn from old data, in the colour of the part made grey.
+// Stripes over parts with stale data, in a desaturated colour.
 function stripes(material, old) {
   material.onBeforeCompile = (shader) => {
     shader.uniforms.old = old;
@@ -48,13 +48,13 @@ export class DrawnPart {
     this.selectable = part.selectable;
     this.frameA = fromBase64(part.frame_a, Uint16Array);
     this.localA = fromBase64(part.local_a_m, Float32Array);
-    // Of a part of which each vertex follows one frame, the second frame is left out.
+    // The second frame is omitted if each vertex follows one frame.
     this.frameB = part.frame_b ? fromBase64(part.frame_b, Uint16Array) : this.frameA;
     this.shareB = part.share_b ? fromBase64(part.share_b, Float32Array) : new Float32Array(this.frameA.length);
     this.localB = part.local_b_m ? fromBase64(part.local_b_m, Float32Array) : this.localA;
     this.triangles = fromBase64(part.triangles, Uint32Array);
     this.old = { value: 0 };
-    this.shown = true;  // by the person who looks at it
+    this.shown = true;  // by the user
     const first = this.frameA[0];
     this.rigid = !part.share_b && this.frameA.every((frame) => frame === first);
     this.ownFrames = [...new Set([...this.frameA, ...this.frameB])];
@@ -107,7 +107,7 @@ export class DrawnPart {
       smoothNormals(position.array, this.triangles, this.same, normal.array);
       normal.needsUpdate = true;
     }
-    this.object.geometry.boundingSphere = null;  // the next pick measures it anew
+    this.object.geometry.boundingSphere = null;  // recomputed at the next pick
     this.object.geometry.boundingBox = null;
   }
 
@@ -117,7 +117,7 @@ export class DrawnPart {
   }
 }
 
-// The points of a depth camera, in the world.
+// Points of a depth camera in the world.
 export class DrawnCloud {
   constructor() {
     this.old = { value: 0 };

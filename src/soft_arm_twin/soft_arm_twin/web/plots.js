@@ -1,11 +1,11 @@
 // Running plots of the last 60 s. A line whose name ends with `set point` or `limit` is dashed, in
-// the colour of the line that it belongs to.
+// the colour of its main line.
 
 import uPlot from './vendor/uPlot.esm.js';
 import { el, number, setText } from './dom.js';
 
 const SPAN_S = 60, REDRAW_MS = 200, HEIGHT_PX = 120;
-// Okabe and Ito's colours, told apart by colour-blind people; the eighth and further lines repeat them dotted.
+// Colour-blind-safe palette of Okabe and Ito; further lines repeat it dotted.
 const COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#8a8f98'];
 const COMPANION = /[ ,]*(set point|limit|low limit|high limit|lower limit|upper limit)$/i;
 
@@ -30,13 +30,13 @@ class Plot {
     while (t[0] < t_s - SPAN_S) { t.shift(); line.y.shift(); }
   }
 
-  // The chart is made anew with the next drawing: a line has come, or colours have changed.
+  // Recreate the chart at the next drawing, after a new line or a change of colours.
   restyle() {
     this.chart?.destroy();
     this.chart = null;
   }
 
-  #looks(name) {
+  #style(name) {
     const own = [...this.lines.keys()].filter((other) => !COMPANION.test(other));
     const companion = COMPANION.test(name), at = own.indexOf(companion ? name.replace(COMPANION, '') : name);
     const stroke = at < 0 ? '#8a8f98' : COLOURS[at % COLOURS.length];
@@ -54,11 +54,11 @@ class Plot {
         { ...axis, size: 22, values: (u, ticks) => ticks.map((t) => `${Math.round(t - u.scales.x.max)} s`), splits: (u) => [-60, -40, -20, 0].map((s) => u.scales.x.max + s) },
         { ...axis, size: 42 },
       ],
-      series: [{}, ...names.map((name) => ({ label: name, points: { show: false }, ...this.#looks(name) }))],
+      series: [{}, ...names.map((name) => ({ label: name, points: { show: false }, ...this.#style(name) }))],
     }, undefined, this.place);
     this.numbers = names.map(() => el('span', { className: 'value' }));
     this.legend.replaceChildren(...names.map((name, i) => {
-      const { stroke, companion, dash } = this.#looks(name), swatch = el('i', { className: dash ? 'dash' : '' });
+      const { stroke, companion, dash } = this.#style(name), swatch = el('i', { className: dash ? 'dash' : '' });
       swatch.style.color = stroke;
       return companion ? '' : el('li', {}, swatch, name, ' ', this.numbers[i]);
     }).filter(Boolean));

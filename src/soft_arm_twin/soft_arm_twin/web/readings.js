@@ -1,4 +1,4 @@
-// What is read, not set: values, ages, diagnostics, texts, events and the camera's picture.
+// Displays: values, ages, diagnostics, texts, events and the camera image.
 
 import { capital, el, number, setText } from './dom.js';
 
@@ -62,7 +62,7 @@ export function showAges(ages) {
   }));
 }
 
-// One banner for all sources that are silent. Its names are read aloud when they change, its ages are not.
+// Banner for all silent sources. Screen readers announce changes of names, but not of ages.
 export function showSilence(old) {
   byId('no-source').hidden = old.size === 0;
   const names = [...old.keys()].join(', ');

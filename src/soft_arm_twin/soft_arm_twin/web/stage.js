@@ -1,4 +1,4 @@
-// The 3-D view: camera, lights, ground, and drawing when something has changed, never else.
+// The 3-D view: camera, lights, ground, and drawing on change only.
 
 import * as THREE from './vendor/three.module.min.js';
 import { OrbitControls } from './vendor/OrbitControls.js';
@@ -8,7 +8,7 @@ const TURN_RAD = Math.PI / 36, MOVE_SHARE = 0.04, ZOOM_SHARE = 0.92;  // of one 
 const FIELD_OF_VIEW_DEG = 40, GROUND_M = 2, PITCH_M = 0.1;
 const SLOW_PICTURE_MS = 45;  // software drawing: halve the number of pixels once
 
-// Lines every 0.1 m that fade out with the distance from the origin; lines are cheap in software, too.
+// Lines every 0.1 m that fade with the distance from the origin; also fast without a GPU.
 function ground() {
   const cells = Math.round(GROUND_M / PITCH_M), corners = [], colours = [];
   const put = (i, k, strong) => {
@@ -63,7 +63,7 @@ export class Stage extends EventTarget {
     this.daylight.position.set(0, 0, 1);
     this.key = new THREE.DirectionalLight(0xffffff, 1.7);
     this.fill = new THREE.DirectionalLight(0xffffff, 0.5);
-    this.camera.add(this.key, this.fill);  // they follow the eye, so that nothing faces it dark
+    this.camera.add(this.key, this.fill);  // lights follow the camera
     this.key.position.set(-0.6, 0.9, 0.6);
     this.fill.position.set(1, 0.1, 0.4);
     this.sky = sky();
@@ -85,7 +85,7 @@ export class Stage extends EventTarget {
 
   changed() { this.#changed = true; }
 
-  // Take colours from the style sheet.
+  // Read the colours from the style sheet.
   paint() {
     const style = getComputedStyle(document.documentElement);
     for (const end of ['top', 'bottom']) this.sky.material.uniforms[end].value.setStyle(style.getPropertyValue(`--sky-${end}`).trim(), THREE.LinearSRGBColorSpace);
@@ -104,7 +104,7 @@ export class Stage extends EventTarget {
     this.changed();
   }
 
-  // Move everything; frames that are the same as before cost no drawing.
+  // Update all poses; identical frames are not drawn.
   setFrames(frames, afterDrawing) {
     if (this.frames && frames.length === this.frames.length && frames.every((x, i) => x === this.frames[i])) {
       afterDrawing();
@@ -129,7 +129,7 @@ export class Stage extends EventTarget {
     this.changed();
   }
 
-  // Draw what comes from these sources grey and striped.
+  // Draw parts of these sources grey and striped.
   setOld(sources) {
     for (const part of this.parts) {
       const old = sources.has(part.source) ? 1 : 0;
@@ -148,13 +148,13 @@ export class Stage extends EventTarget {
     this.changed();
   }
 
-  // Where a point [m] is on the canvas [CSS pixels]; z > 1: behind the eye.
+  // Position of a point [m] on the canvas [CSS pixels]; z > 1: behind the camera.
   project(point_m) {
     const v = new THREE.Vector3(...point_m).project(this.camera);
     return { x: (v.x + 1) / 2 * this.canvas.clientWidth, y: (1 - v.y) / 2 * this.canvas.clientHeight, z: v.z };
   }
 
-  // The point [m] under a pixel, in the plane through `point_m` that faces the eye.
+  // Point [m] under a pixel, in the plane through `point_m` parallel to the screen.
   unproject(x, y, point_m) {
     const at = new THREE.Vector2(x / this.canvas.clientWidth * 2 - 1, 1 - y / this.canvas.clientHeight * 2);
     const ray = new THREE.Raycaster();
@@ -163,7 +163,7 @@ export class Stage extends EventTarget {
     return ray.ray.intersectPlane(plane, new THREE.Vector3())?.toArray() ?? null;
   }
 
-  // What is drawn, as a canvas that can be read until the next picture.
+  // Canvas with the drawn picture, readable until the next one.
   drawNow() {
     this.renderer.render(this.scene, this.camera);
     return this.canvas;
@@ -174,7 +174,7 @@ export class Stage extends EventTarget {
     if (!width || !height) return;
     this.renderer.setSize(width, height, false);
     this.camera.aspect = width / height;
-    // A narrow view shows as much to the sides as a square one.
+    // A narrow view has the horizontal field of a square one.
     this.camera.fov = width < height ? 2 * Math.atan(Math.tan(FIELD_OF_VIEW_DEG * Math.PI / 360) * height / width) * 180 / Math.PI : FIELD_OF_VIEW_DEG;
     this.camera.updateProjectionMatrix();
     this.changed();

@@ -1,4 +1,4 @@
-// Commands while something is dragged: at most 20 a second, the newest wins, the last one is always sent.
+// Throttle for commands of a drag: at most 20 per second, always including the last.
 
 const PERIOD_MS = 50;
 

@@ -1,5 +1,5 @@
-// One widget per kind of control, made of native inputs. `update(control, blocked)` brings what the
-// server says; `blocked` is why the control cannot be used now, or empty.
+// One widget per kind of control, made of native inputs. `update(control, blocked)` sets the
+// state of the server; `blocked` is the reason for which it cannot be used now, or empty.
 
 import { el, fixed, newId, setText } from './dom.js';
 import { Throttle } from './throttle.js';
@@ -11,7 +11,7 @@ const decimals = (step) => Math.min(6, Math.max(0, Math.ceil(-Math.log10(step) -
 class Widget {
   #unanswered = 0; #heldUntil = 0;
 
-  // `send(name, value)` gives the promise of an answer.
+  // `send(name, value)` returns the promise of an answer.
   constructor(control, send) {
     this.control = control;
     this.send = send;
@@ -25,7 +25,7 @@ class Widget {
     this.element = el('div', { className: `control ${className}` }, ...children, this.note, this.alert);
   }
 
-  // While a person is at it, or the server has not answered, what the server says is not shown.
+  // During an interaction, and before the answer, the state of the server is not shown.
   get held() { return this.#unanswered > 0 || performance.now() < this.#heldUntil; }
 
   async command(value) {
@@ -48,7 +48,7 @@ class Widget {
   }
 }
 
-// A number box that is read when it is left or Enter is pressed, never while somebody types.
+// A number box that is read when it is left or Enter is pressed, never during typing.
 class NumberBox {
   constructor({ name, unit, scale = 1, commit, refuse }) {
     Object.assign(this, { name, unit, scale, refuse });
@@ -122,7 +122,7 @@ export class SliderWidget extends Widget {
     this.draw(value);
   }
 
-  // The bar is filled from zero, or from the end that is nearest to it.
+  // The bar is filled from zero, or from the nearest end.
   draw(value) {
     const { low, high, unit } = this.control, share = (x) => `${(100 * (Math.min(high, Math.max(low, x)) - low) / (high - low || 1)).toFixed(2)}%`;
     this.range.value = value;
@@ -150,7 +150,7 @@ export class PointWidget extends Widget {
 
   get held() { return this.throttle.busy || super.held; }
 
-  // Also what the handle in the 3-D view calls.
+  // Also called by the handle in the 3-D view.
   choose(value_m) {
     this.refuse('');
     this.draw(value_m);

@@ -192,7 +192,7 @@ class WavingTube:
                     needs_control=False, max_length=20,
                 ),
                 Button(
-                    name='grasp', label='Grasp', group='target', enabled=False,
+                    name='grasp', label='Grasp', group='target',
                     reason='no gripper in this graph: launch cell.launch.xml',
                 ),
                 Button(name='pose', label='Save the pose', group='shape', needs_control=False),

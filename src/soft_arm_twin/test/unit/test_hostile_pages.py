@@ -108,7 +108,7 @@ def test_names_of_no_control_are_refused(url, source):
         async with beside_a_victim(url) as page:
             for name in NAMES:
                 text = json.dumps({'type': 'command', 'id': 1, 'control': name, 'value': None})
-                assert 'no control' in await refused(page, text)
+                assert 'not a control' in await refused(page, text)
 
     asyncio.run(attack())
     assert len(source.asked) == 1
@@ -190,7 +190,7 @@ def test_a_flood_that_reads_no_answer_is_closed_too(url, source):
 
 
 def test_who_asks_on_without_reading_the_answers_is_closed(url, source, monkeypatch):
-    monkeypatch.setattr(page_module, 'MAX_UNSENT', 10)
+    monkeypatch.setattr(page_module, 'MAX_UNSENT_NOTES', 10)
     large = Answer(True, 'a table', 'table.csv', 'x' * 3_000_000)
     at_once = source.command
     source.command = lambda *asked: large if asked[0] == 'pose' else at_once(*asked)

@@ -1,4 +1,4 @@
-"""A bag as one picture: pressures and commands, the tip by model, vision and truth, its errors."""
+"""Plot of a bag: pressures and commands, tip by model, vision and truth, errors."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -19,13 +19,14 @@ TARGET = 'target'
 TRUTH = 'debug/tip_truth'
 _CHAMBERS_TYPE = 'soft_arm_msgs/msg/ChamberPressures'
 _TF_TYPE = 'tf2_msgs/msg/TFMessage'
-_TIP_BY_MODEL = 'tip_by_model'  # the frame's name, after the arm's prefix
+_TIP_BY_MODEL_SUFFIX = 'tip_by_model'
 _STYLES = {'model': '-', 'vision': '.', 'truth': '--'}
-_MOST_LINES = 24  # in one panel
-_PANEL_IN = (10.0, 2.8)
+_MAX_LINES = 24
+_PANEL_SIZE_IN = (10.0, 2.8)
 
 
-_Points = tuple[np.ndarray, np.ndarray]  # times [s] (n,), and points [m] (n, 3)
+_Points = tuple[np.ndarray, np.ndarray]
+"""Times [s] (n,), and points [m] (n, 3)."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,11 @@ class Panel:
 
 
 def panels(bag: Bag, topics: Collection[str] = ()) -> list[Panel]:
-    """Return what is drawn.
+    """Return the panels of a plot.
 
     Args:
         bag: An open bag.
-        topics: Full names of topics whose every number is drawn; empty: pressures and tip.
+        topics: Full names of topics to plot completely; empty: pressures and tip.
 
     Raises:
         BagError: If the bag holds nothing to draw.
@@ -61,7 +62,7 @@ def panels(bag: Bag, topics: Collection[str] = ()) -> list[Panel]:
     found = _named(bag, topics) if topics else _standard(bag)
     if not found:
         raise BagError(
-            f'{bag.path} holds neither pressures nor a tip: name what is to be drawn with --topics'
+            f'{bag.path} holds neither pressures nor a tip: name the topics to plot with --topics'
         )
     return found
 
@@ -77,7 +78,9 @@ def draw(found: list[Panel], name: str, out: Path) -> None:
     Raises:
         BagError: If the picture cannot be written.
     """
-    figure = Figure(figsize=(_PANEL_IN[0], _PANEL_IN[1] * len(found)), layout='constrained')
+    figure = Figure(
+        figsize=(_PANEL_SIZE_IN[0], _PANEL_SIZE_IN[1] * len(found)), layout='constrained'
+    )
     axes = figure.subplots(len(found), 1, sharex=True, squeeze=False)[:, 0]
     for axis, panel in zip(axes, found, strict=True):
         for line in panel.lines:
@@ -201,11 +204,9 @@ def _named(bag: Bag, topics: Collection[str]) -> list[Panel]:
                 series.setdefault(name, []).append((time_s, value))
         if not series:
             raise BagError(f'{topic} holds no numbers that can be drawn')
-        more = (
-            f' (first {_MOST_LINES} of {len(series)} numbers)' if len(series) > _MOST_LINES else ''
-        )
+        more = f' (first {_MAX_LINES} of {len(series)} numbers)' if len(series) > _MAX_LINES else ''
         lines = []
-        for i, (name, rows) in enumerate(list(series.items())[:_MOST_LINES]):
+        for i, (name, rows) in enumerate(list(series.items())[:_MAX_LINES]):
             times_s, values = np.array(rows).T
             lines.append(Line(name, times_s, values, '-', i))
         found.append(Panel(f'{topic}{more}', 'value, in the unit of its field', lines))
@@ -213,16 +214,16 @@ def _named(bag: Bag, topics: Collection[str]) -> list[Panel]:
 
 
 def _numbers(value: Any, name: str = '') -> Iterator[tuple[str, float]]:
-    """Yield all numbers of a message but those of headers and covariances, with their paths."""
+    """Yield all numbers of a message with their paths, except for headers and covariances."""
     if isinstance(value, (bool, int, float, np.number)):
         yield name, float(value)
     elif isinstance(value, np.ndarray) and value.ndim == 1:
         for i, number in enumerate(
-            value[:_MOST_LINES].tolist() if value.dtype.kind in 'iuf' else ()
+            value[:_MAX_LINES].tolist() if value.dtype.kind in 'iuf' else ()
         ):
             yield f'{name}[{i}]', float(number)
     elif isinstance(value, list):
-        for i, entry in enumerate(value[:_MOST_LINES]):
+        for i, entry in enumerate(value[:_MAX_LINES]):
             yield from _numbers(entry, f'{name}[{i}]')
     elif hasattr(value, '__dataclass_fields__'):
         for field in value.__dataclass_fields__:
@@ -241,7 +242,7 @@ def _chambers(bag: Bag, topic: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 def _series(bag: Bag, topics: Collection[str | None], point: Callable[[Any], Any]) -> _Points:
-    """Return times and points in order; `point` takes a point from a message, or returns None."""
+    """Return sorted times and points; `point` extracts a point from a message, or None."""
     rows = [
         (time_s, p.x, p.y, p.z) for time_s, m in _read(bag, topics) if (p := point(m)) is not None
     ]
@@ -254,7 +255,7 @@ def _tip_by_model(message: Any) -> Any:
         (
             t.transform.translation
             for t in message.transforms
-            if t.child_frame_id.endswith(_TIP_BY_MODEL)
+            if t.child_frame_id.endswith(_TIP_BY_MODEL_SUFFIX)
         ),
         None,
     )

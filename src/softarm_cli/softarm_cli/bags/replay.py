@@ -1,4 +1,4 @@
-"""What a replay sends of a bag: never set points or ROS's own topics, unless asked for."""
+"""Selection of the topics of a replay: without set points and internal topics by default."""
 
 from dataclasses import dataclass
 
@@ -14,23 +14,23 @@ IMAGE = 'sensor_msgs/msg/Image'
 _INFO, _TF = 'sensor_msgs/msg/CameraInfo', 'tf2_msgs/msg/TFMessage'
 _CHAMBERS = 'soft_arm_msgs/msg/ChamberPressures'
 _STATIC = '/tf_static'
-_OF_ROS = ('/rosout', '/parameter_events', '/clock_answers')
+_INTERNAL = ('/rosout', '/parameter_events', '/clock_answers')
 
 
 @dataclass(frozen=True)
 class Replay:
-    """What is sent, and how.
+    """Options of a replay.
 
     Attributes:
-        topics: Full names of the topics to send; empty: all but set points and ROS's own.
-        commands: Whether set points are sent too.
-        namespace: Prefix of every topic; empty: the names are those of the recording.
-        domain: ROS domain to send into; None: that of the environment.
-        rate: 2.0 is twice as fast.
-        clock: Whether /clock is sent: that of the bag, or else the time of recording.
-        sensors: Whether only what sensors measured is sent, with `topics` besides: pressures,
-            images, camera infos, and the frames of the cameras.
-        wait_for: Full names of the nodes that must subscribe before the first message.
+        topics: Full names of the topics to send; empty: all but set points and internal topics.
+        commands: True to include set points.
+        namespace: Prefix of every topic; empty: recorded names.
+        domain: ROS domain; None: the domain of the environment.
+        rate: Speed relative to the recording.
+        clock: True to publish /clock: recorded, or else the time of recording.
+        sensors: True to send only measurements and `topics`: pressures, images, camera infos, and
+            frames of the cameras.
+        wait_for: Full names of nodes that must subscribe before the first message.
     """
 
     topics: tuple[str, ...] = ()
@@ -44,16 +44,16 @@ class Replay:
 
     def sent_as(self, topic: str) -> str:
         """Return the name under which a topic of the bag is sent."""
-        if topic == CLOCK:  # every node that follows a clock follows this one
+        if topic == CLOCK:  # common to all namespaces
             return topic
         return f'/{self.namespace.strip("/")}{topic}' if self.namespace.strip('/') else topic
 
 
 def choose(bag: Bag, replay: Replay) -> tuple[list[Connection], dict[str, str]]:
-    """Return the connections that are sent, and why others are not, by topic.
+    """Return the connections to send, and the reasons for omitted topics.
 
     Raises:
-        BagError: If a topic that is asked for is not in the bag, or none is left.
+        BagError: If a requested topic is not in the bag, or no topic is left.
     """
     held = [connection.topic for connection in bag.connections]
     unknown = sorted(set(replay.topics) - set(held))
@@ -71,13 +71,13 @@ def choose(bag: Bag, replay: Replay) -> tuple[list[Connection], dict[str, str]]:
             elif not replay.topics:
                 left_out[topic] = 'no --clock'
         elif replay.topics and not replay.sensors:
-            continue  # the user knows
+            continue  # omitted on request
         elif is_command(topic, kind):
             left_out[topic] = 'a command'
-        elif topic in _OF_ROS or '/_' in topic:
-            left_out[topic] = "ROS's own"
+        elif topic in _INTERNAL or '/_' in topic:
+            left_out[topic] = 'internal to ROS'
         elif replay.sensors and not _is_measured(topic, kind):
-            continue  # what other nodes computed of it
+            continue  # computed by other nodes
         else:
             sent.append(connection)
     if not [connection for connection in sent if connection.topic != CLOCK]:
@@ -99,11 +99,11 @@ def is_shared(topic: str) -> bool:
 
 
 class CameraFrames:
-    """Tells the transforms that a camera published from those that the replay's nodes publish.
+    """Filter for the static transforms of cameras; other transforms come from running nodes.
 
     Args:
         bag: An open bag.
-        sent: The connections that are sent.
+        sent: Connections to send.
     """
 
     def __init__(self, bag: Bag, sent: list[Connection]):
@@ -115,7 +115,7 @@ class CameraFrames:
                     break
 
     def left_out(self, connection: Connection, raw: bytes) -> bool:
-        """Return whether a message holds static transforms, and none of a camera's image."""
+        """Return whether a message holds static transforms of other frames only."""
         if not is_shared(connection.topic):
             return False
         transforms = self._bag.decode(connection, raw).transforms
@@ -123,7 +123,7 @@ class CameraFrames:
 
 
 def check_namespaces(bag: Bag, replay: Replay, sent: list[Connection]) -> None:
-    """Raise BagError if a node that is waited for is in a namespace without pressures."""
+    """Raise BagError if an awaited node is in a namespace without pressures."""
     places = {
         replay.sent_as(connection.topic).rpartition('/')[0]
         for connection in sent

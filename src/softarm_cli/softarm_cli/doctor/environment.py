@@ -1,4 +1,4 @@
-"""The doctor's checks of the installation: what is found, and how to repair it."""
+"""Checks of the installation, with remedies."""
 
 import os
 import subprocess
@@ -48,7 +48,7 @@ _RENDER = (
 
 @dataclass(frozen=True)
 class Check:
-    """One check; `remedy` is None if nothing is wrong."""
+    """Result of a check; `remedy` is None if nothing is wrong."""
 
     name: str
     found: str
@@ -92,7 +92,7 @@ def _ros() -> Check:
 
 
 def _graphics() -> Check:
-    """Render without a display, in another process because a broken driver may crash it."""
+    """Render without a display, in another process, which a broken driver may crash."""
     backend = os.environ.get('MUJOCO_GL', 'not set')
     try:
         result = subprocess.run(
@@ -101,7 +101,7 @@ def _graphics() -> Check:
     except subprocess.TimeoutExpired:
         return Check(
             'OpenGL',
-            f'MUJOCO_GL={backend}: no answer within 60 s',
+            f'MUJOCO_GL={backend}: no result within 60 s',
             'check the graphics driver, or try MUJOCO_GL=osmesa',
         )
     if result.returncode == 0:
@@ -119,7 +119,7 @@ def _dds() -> Check:
     domain = os.environ.get('ROS_DOMAIN_ID', '0')
     reach = os.environ.get('ROS_AUTOMATIC_DISCOVERY_RANGE', 'SUBNET')
     profile = os.environ.get('FASTRTPS_DEFAULT_PROFILES_FILE', '')
-    found = f'domain {domain}, reaches {reach}, profile {profile or "of the vendor"}'
+    found = f'domain {domain}, reaches {reach}, profile {profile or "default"}'
     if profile and not Path(profile).is_file():
         return Check(
             'DDS',

@@ -1,6 +1,6 @@
-"""Topics that move something; a replay leaves them out (docs/reference/interfaces.md)."""
+"""Command topics, which a replay omits (docs/reference/interfaces.md)."""
 
-# Types of set points, each with the names under which it is a measurement and not a command.
+# Types of set points, each with the names of topics that are measurements instead.
 _SET_POINTS = {
     'soft_arm_msgs/msg/ChamberPressures': ('pressures',),
     'soft_arm_msgs/msg/ArmConfiguration': ('configuration',),
@@ -10,11 +10,11 @@ _SET_POINTS = {
     'geometry_msgs/msg/Twist': (),
     'geometry_msgs/msg/TwistStamped': (),
 }
-_WORDS = ('command', 'cmd')  # in the last part of a name, whatever the type
+_COMMAND_WORDS = ('command', 'cmd')
 
 
 def is_command(topic: str, type_name: str) -> bool:
-    """Return whether messages of this topic, in any namespace, move something.
+    """Return whether a topic, in any namespace, commands a motion.
 
     Args:
         topic: Full name of the topic.
@@ -22,4 +22,4 @@ def is_command(topic: str, type_name: str) -> bool:
     """
     name = topic.rsplit('/', 1)[-1]
     is_set_point = type_name in _SET_POINTS and name not in _SET_POINTS[type_name]
-    return is_set_point or any(word in name.lower() for word in _WORDS)
+    return is_set_point or any(word in name.lower() for word in _COMMAND_WORDS)

@@ -6,27 +6,28 @@ from typing import Any
 
 from softarm_cli.errors import FieldError
 
-MOST_ENTRIES = 128  # of a list that is shown; images have a million
+MAX_ENTRIES = 128
 
 
-def plain(value: Any, most: int = MOST_ENTRIES) -> Any:
+def plain(value: Any, max_entries: int = MAX_ENTRIES) -> Any:
     """Return a message or field as dicts, lists and scalars.
 
-    A list of more than `most` entries is cut; its last entry then gives the full length.
+    Lists are truncated to `max_entries` entries; then the last entry gives the full length.
     """
     if hasattr(value, 'get_fields_and_field_types'):
         return {
-            name: plain(getattr(value, name), most) for name in value.get_fields_and_field_types()
+            name: plain(getattr(value, name), max_entries)
+            for name in value.get_fields_and_field_types()
         }
     if isinstance(value, (str, bool, int, float)):
         return value
     if isinstance(value, bytes) and len(value) == 1:
         return value[0]  # the type `byte`
     entries = [
-        plain(entry if isinstance(entry, (bytes, str)) else _scalar(entry), most)
-        for entry in value[:most]
+        plain(entry if isinstance(entry, (bytes, str)) else _scalar(entry), max_entries)
+        for entry in value[:max_entries]
     ]
-    return [*entries, f'.. {len(value)} in all'] if len(value) > most else entries
+    return [*entries, f'.. {len(value)} in all'] if len(value) > max_entries else entries
 
 
 def field(message: Any, path: str) -> Any:
@@ -37,16 +38,14 @@ def field(message: Any, path: str) -> Any:
         path: Names and indices, such as `pose.position.x` or `pressures_pa[0]`.
 
     Raises:
-        FieldError: If there is no such field.
+        FieldError: If the field does not exist.
     """
     value = message
     for name in re.findall(r'[^.\[\]]+', path):
         if hasattr(value, 'get_fields_and_field_types'):
             known = list(value.get_fields_and_field_types())
             if name not in known:
-                raise FieldError(
-                    f'there is no field {name!r} in {path!r}; there are: {", ".join(known)}'
-                )
+                raise FieldError(f'unknown field {name!r} in {path!r}; known: {", ".join(known)}')
             value = getattr(value, name)
         elif not isinstance(value, (str, bool, int, float)) and name.isdecimal() and len(name) < 10:
             if int(name) >= len(value):

@@ -1,4 +1,4 @@
-"""Message types by name: their Python classes, and the definitions that bags hold."""
+"""Message types by name: their Python classes, and their definitions for bags."""
 
 import importlib
 import json
@@ -23,7 +23,7 @@ def message_class(type_name: str) -> type:
 
 
 def message_definition(type_name: str) -> tuple[str, str]:
-    """Return a message type's definition with all its parts, as bags hold it, and its RIHS01 hash.
+    """Return the complete definition of a message type for bags, and its RIHS01 hash.
 
     Raises:
         MessageTypeError: If its package is not installed, or lacks the definition.

@@ -1,4 +1,4 @@
-"""Names of the ROS graph: as types of command-line arguments, and hints at similar names."""
+"""Names of the ROS graph: argument types, and hints at similar names."""
 
 import argparse
 import difflib
@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable
 
 _NAME = re.compile(r'/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*', re.ASCII)
-_LONGEST = 255
+_MAX_CHARACTERS = 255
 
 
 def graph_name(text: str) -> str:
     """Name of a node or namespace, with or without a leading slash."""
-    if not _NAME.fullmatch(text) or len(text) > _LONGEST:
+    if not _NAME.fullmatch(text) or len(text) > _MAX_CHARACTERS:
         raise argparse.ArgumentTypeError(
             f'{text[:60]!r} is not a ROS name: use letters, digits, _ and /'
         )
@@ -24,7 +24,7 @@ def topic_name(text: str) -> str:
 
 
 def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
-    """Return a hint at the known names that are most similar to a name, or else the given text."""
+    """Return a hint at the most similar known names, or else the given text."""
     known = list(known)
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
     last = name.rsplit('/', 1)[-1]

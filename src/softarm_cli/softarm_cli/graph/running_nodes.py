@@ -1,20 +1,22 @@
-"""Nodes that run, and the processes that they run in."""
+"""Running nodes and their processes."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-NO_ANSWER = 'no answer'  # in place of the lifecycle state of a node that does not answer
+NO_ANSWER = 'no answer'
+"""Lifecycle state of a node that does not answer."""
 
 
 @dataclass(frozen=True)
 class RunningNode:
-    """One node of the graph; two nodes of the same name are two of these.
+    """Node of the graph; nodes of the same name are separate instances.
 
     Attributes:
         name: Full name.
-        pid: Its process on this machine; None if it is not known.
-        elsewhere: Whether it runs on another machine.
+        pid: Process on this machine; None if unknown.
+        elsewhere: True if it runs on another machine.
     """
 
     name: str
@@ -23,7 +25,7 @@ class RunningNode:
 
     @property
     def where(self) -> str:
-        """Its process, in words."""
+        """Process as text."""
         if self.elsewhere:
             return 'on another machine'
         return 'process unknown' if self.pid is None else f'pid {self.pid}'
@@ -39,9 +41,8 @@ def running_node(name: str, gid: bytes, own: bytes) -> RunningNode:
 
 
 def _pid(low: int) -> int | None:
-    """Return the process with DDS and this low half of its pid; None if that is ambiguous."""
-    pids = (int(entry) for entry in os.listdir('/proc') if entry.isdigit())
-    found = [pid for pid in pids if pid & 0xFFFF == low and _has_dds(pid)]
+    """Return the only DDS process with this low half of its pid, or None."""
+    found = [pid for pid in pids() if pid & 0xFFFF == low and _has_dds(pid)]
     return found[0] if len(found) == 1 else None
 
 
@@ -49,4 +50,35 @@ def _has_dds(pid: int) -> bool:
     try:
         return 'fastrtps' in Path(f'/proc/{pid}/maps').read_text()
     except OSError:
-        return False  # it has ended, or is another user's
+        return False  # ended, or another user's
+
+
+def node_of(words: Iterable[str]) -> str | None:
+    """Return the full name of the node of a command line; None if it does not set it."""
+    remaps = dict(word.split(':=', 1) for word in words if ':=' in word)
+    if '__node' not in remaps:
+        return None
+    return f'/{remaps.get("__ns", "").strip("/")}/{remaps["__node"]}'.replace('//', '/')
+
+
+def command_line(pid: int) -> list[str]:
+    """Return the words of a command line; empty if there is no such process."""
+    return _entries(pid, 'cmdline')
+
+
+def environment(pid: int) -> dict[str, str]:
+    """Return the environment; empty if the process has ended or belongs to another user."""
+    return dict(entry.split('=', 1) for entry in _entries(pid, 'environ') if '=' in entry)
+
+
+def pids() -> list[int]:
+    """Return the ids of all processes."""
+    return [int(entry) for entry in os.listdir('/proc') if entry.isdigit()]
+
+
+def _entries(pid: int, file: str) -> list[str]:
+    try:
+        text = Path(f'/proc/{pid}/{file}').read_text(errors='replace')
+    except OSError:
+        return []
+    return text.rstrip('\0').split('\0') if text else []

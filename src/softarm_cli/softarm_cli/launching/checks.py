@@ -1,12 +1,12 @@
-"""Checks before a launch: values of parameters, and nodes of the same names that already run."""
+"""Checks before a launch: parameter values, and nodes of the same names that already run."""
 
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Mapping
-from pathlib import Path
 
 from pneumatic_driver.register_map import load_map
 from soft_arm_description.command_line import port_or_any, seed_number
 from soft_arm_description.robot import load_robot
+from softarm_cli.graph.running_nodes import command_line, environment, node_of, pids
 from softarm_cli.launching.description import Process
 from softarm_cli.launching.packages import is_ours
 from softarm_cli.launching.xml import LaunchError
@@ -57,27 +57,13 @@ def _domain(environment: Mapping[str, str]) -> str:
 
 
 def _running_nodes() -> dict[tuple[str | None, str], int]:
-    """Return process ids by node name and domain, of this user's nodes on this machine.
+    """Return process ids of this user's nodes on this machine by node name and domain.
 
     The command lines are read instead of the ROS graph, which keeps a killed node for 20 s and
     discovers a new one late.
     """
-    found: dict[tuple[str | None, str], int] = {}
-    for entry in Path('/proc').glob('[0-9]*'):
-        try:
-            remaps = _assignments(entry / 'cmdline', ':=')
-            if '__node' in remaps:
-                domain = _domain(_assignments(entry / 'environ', '='))
-                found[_full_name(remaps), domain] = int(entry.name)
-        except OSError:
-            continue  # it has ended, or belongs to another user
-    return found
-
-
-def _assignments(path: Path, separator: str) -> dict[str, str]:
-    words = path.read_text(errors='replace').split('\0')
-    return dict(word.split(separator, 1) for word in words if separator in word)
-
-
-def _full_name(remaps: dict[str, str]) -> str:
-    return f'/{remaps.get("__ns", "").strip("/")}/{remaps["__node"]}'.replace('//', '/')
+    return {
+        (node, _domain(variables)): pid
+        for pid in pids()
+        if (node := node_of(command_line(pid))) and (variables := environment(pid))
+    }

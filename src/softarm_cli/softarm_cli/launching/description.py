@@ -1,9 +1,9 @@
-"""Interpreter of XML launch files: the arguments they declare, and the processes they start.
+"""Interpreter of XML launch files: declared arguments and started processes.
 
-Reads the part of ROS 2's XML launch format that the launch files here use, with the meaning that
-`ros2 launch` (Jazzy) gives it: a group is a scope, an include is not; parameters are passed to a
+Supports the subset of ROS 2's XML launch format used by this repository, with the semantics of
+`ros2 launch` (Jazzy): a group is a scope, an include is not; parameters are passed to a
 node as files, and later files win. Anything else is refused, with file and line.
-`test_launch_semantics.py` holds that meaning case by case, as observed with `ros2 launch`.
+`test_launch_semantics.py` specifies these semantics by cases observed with `ros2 launch`.
 """
 
 import math
@@ -39,20 +39,20 @@ class Argument:
 
 @dataclass(frozen=True)
 class Process:
-    """A process to start, and what to do with its output and when it ends.
+    """Process with the handling of its output and its end.
 
     Attributes:
         name: Label in the launch's output.
         command: Executable and arguments.
         environment: All environment variables of the process.
-        node: Full name of its ROS node; None if it is no node, or chooses its name itself.
-        package: Package of the node; None if it is no node.
+        node: Full name of its ROS node; None if it is not a node, or sets its name itself.
+        package: Package of the node; None if it is not a node.
         parameters: Parameters that the launch file gives by value.
         output: `screen`, or `log`: standard output goes to launch.log only.
-        respawn: Whether it is started again when it has ended.
-        respawn_delay_s: How long after its end [s].
-        respawn_max_retries: How often at most; negative: without limit.
-        shutdown_on_exit: Whether its end ends the launch.
+        respawn: True to restart it after its end.
+        respawn_delay_s: Delay of the restart [s].
+        respawn_max_retries: Maximum number of restarts; negative: no limit.
+        shutdown_on_exit: True if its end ends the launch.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Process:
 
 @dataclass
 class Description:
-    """All that a launch file and its includes declare and start."""
+    """Arguments and processes of a launch file and its includes."""
 
     arguments: dict[str, Argument] = field(default_factory=dict)
     processes: list[Process] = field(default_factory=list)
@@ -89,7 +89,7 @@ def describe(path: Path, given: dict[str, str], scratch: Path) -> Description:
     Args:
         path: The launch file.
         given: Values of arguments, as on the command line; undeclared ones are variables, too.
-        scratch: Folder for the parameter files that single parameters are written to.
+        scratch: Folder for the parameter files of single parameters.
 
     Raises:
         LaunchError: If anything in it is unknown, missing or malformed.
@@ -107,7 +107,7 @@ class _Reader:
         self.description = Description()
         self.variables: dict[str, str] = {}
         self._environment = dict(os.environ)
-        self._namespace: str | None = None  # none is given
+        self._namespace: str | None = None
         self._scratch = scratch
         self._files: list[Path] = []
         self._actions: dict[str, Callable[[Element], None]] = {
@@ -210,7 +210,7 @@ class _Reader:
             self.variables[self._value(argument, 'name')] = self._value(argument, 'value')
         path = Path(self._value(element, 'file'))
         if not path.is_file():
-            raise element.error(f'included file {_beside(element, path)} does not exist')
+            raise element.error(f'included file {_relative(element, path)} does not exist')
         self.file(path)
 
     def _group(self, element: Element) -> None:
@@ -275,14 +275,16 @@ class _Reader:
         self._add(element, executable, command, full_name, package, parameters)
 
     def _param(self, element: Element, node: str, parameters: dict[str, object]) -> str:
-        """Return the parameter file of a <param>; one that is given by value is written."""
+        """Return the parameter file of a <param>; for a value, write the file."""
         element.check({'name', 'value', 'from', 'type', 'value-sep'})
         if ('from' in element.attributes) == ('name' in element.attributes):
             raise element.error('<param> takes either name and value, or from')
         if 'from' in element.attributes:
             file = self._value(element, 'from')
             if not os.path.isfile(file):
-                raise element.error(f'parameter file {_beside(element, Path(file))} does not exist')
+                raise element.error(
+                    f'parameter file {_relative(element, Path(file))} does not exist'
+                )
             return file
         assert self._scratch is not None
         name, given = self._value(element, 'name'), element.attributes
@@ -356,7 +358,7 @@ def _number(element: Element, name: str, default: str, least: float, what: str) 
     return value
 
 
-def _beside(element: Element, path: Path) -> str:
+def _relative(element: Element, path: Path) -> str:
     """Return a path as seen from the launch file's folder, if it is in it."""
     folder = element.file.parent
     return str(path.relative_to(folder) if path.is_relative_to(folder) else path)

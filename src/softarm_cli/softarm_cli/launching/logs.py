@@ -8,7 +8,9 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-_LARGEST = 20_000_000  # bytes that are read of a log, from its end
+from softarm_cli.graph.running_nodes import command_line, environment, node_of
+
+_MAX_LOG_BYTES = 20_000_000
 _STARTED = re.compile(r'^([\d.]+) .*\[(\S+)\]: process started with pid \[(\d+)\]')
 _DIED = re.compile(r"^([\d.]+) .*process has died \[pid (\d+), exit code (-?\d+), cmd '(.*)'\]")
 _FINISHED = re.compile(r'^([\d.]+) .*process has finished cleanly \[pid (\d+)\]')
@@ -19,7 +21,7 @@ _SAID = re.compile(r'^[\d.]+ \[([\w.]+-\d+)\] (.*)')
 
 @dataclass(frozen=True)
 class LaunchedProcess:
-    """One process of a launch.
+    """Process of a launch.
 
     Attributes:
         label: Name in the launch's output, such as `tip_controller-5`.
@@ -27,7 +29,7 @@ class LaunchedProcess:
         node: Full name of its node; None if the command line does not give it.
         exit_code: None while it runs; -9 is signal 9.
         ended_s: Time of its end [s], since the epoch.
-        last_words: The last line that it printed.
+        last_words: Last printed line.
     """
 
     label: str
@@ -39,7 +41,7 @@ class LaunchedProcess:
 
     @property
     def has_died(self) -> bool:
-        """Whether it ended, but not with exit code 0."""
+        """True if it has ended with another exit code than 0."""
         return self.exit_code not in (None, 0)
 
     @property
@@ -49,7 +51,7 @@ class LaunchedProcess:
 
     @property
     def end(self) -> str:
-        """How it ended, in words; empty while it runs."""
+        """Description of its end; empty while it runs."""
         if self.exit_code is None:
             return ''
         age_s = time.time() - self.ended_s  # noqa: TID251  # logs hold the wall clock
@@ -62,15 +64,15 @@ class LaunchedProcess:
 
 @dataclass(frozen=True)
 class Launch:
-    """One launch.
+    """Launch with its processes.
 
     Attributes:
         command: Its command line; empty when it has ended.
         processes: The newest process of every label.
-        is_running: Whether the launch itself still runs.
-        was_interrupted: Whether a signal ended it.
+        is_running: True while the launch runs.
+        was_interrupted: True if a signal ended it.
         domain: ROS domain; None when it has ended.
-        cause: Why it ended by itself; empty if it did not.
+        cause: Reason for which it ended by itself, or empty.
         ended_s: Time of that end [s], since the epoch.
     """
 
@@ -85,7 +87,7 @@ class Launch:
 
 def running_launches(domain: int) -> list[Launch]:
     """Return the launches of this user that run in a ROS domain."""
-    running = [folder for folder in _folders() if _launch_environment(folder) is not None]
+    running = [folder for folder in _folders() if _launch_environment(folder)]
     return [launch for launch in map(read_launch, running) if launch.domain == domain]
 
 
@@ -106,12 +108,12 @@ def read_launch(folder: Path) -> Launch:
     for line in _lines(folder / 'launch.log'):
         if match := _STARTED.match(line):
             pid = int(match[3])
-            processes[match[2]] = LaunchedProcess(match[2], pid, _node_name(_command_line(pid)))
+            processes[match[2]] = LaunchedProcess(match[2], pid, node_of(command_line(pid)))
         elif match := _DIED.match(line) or _FINISHED.match(line):
             label = next((p.label for p in processes.values() if p.pid == int(match[2])), None)
             if label is not None:
                 died = match.re is _DIED
-                node = _node_name(_words(match[4])) if died else processes[label].node
+                node = node_of(_words(match[4])) if died else processes[label].node
                 processes[label] = replace(
                     processes[label],
                     node=node,
@@ -125,13 +127,13 @@ def read_launch(folder: Path) -> Launch:
             cause, ended_s = match[2], float(match[1])
         elif _INTERRUPTED.match(line):
             interrupted = True
-    environment = _launch_environment(folder)
-    command = shlex.join(_command_line(_launch_pid(folder))[1:]) if environment is not None else ''
-    domain = None if environment is None else int(environment.get('ROS_DOMAIN_ID') or 0)
+    variables = _launch_environment(folder)
+    command = shlex.join(command_line(_launch_pid(folder))[1:]) if variables else ''
+    domain = int(variables.get('ROS_DOMAIN_ID') or 0) if variables else None
     return Launch(
         _spoken(command),
         tuple(processes.values()),
-        environment is not None,
+        bool(variables),
         interrupted,
         domain,
         cause,
@@ -140,7 +142,7 @@ def read_launch(folder: Path) -> Launch:
 
 
 def log_root() -> Path:
-    """Return the folder in which every launch makes a folder of logs, as ROS has it."""
+    """Return the parent folder of all log folders, by the rules of ROS."""
     home = os.environ.get('ROS_HOME') or Path.home() / '.ros'
     return Path(os.environ.get('ROS_LOG_DIR') or Path(home) / 'log')
 
@@ -152,7 +154,7 @@ def _folders() -> list[Path]:
 
 def _lines(path: Path) -> list[str]:
     with path.open('rb') as file:
-        file.seek(max(0, path.stat().st_size - _LARGEST))
+        file.seek(max(0, path.stat().st_size - _MAX_LOG_BYTES))
         return file.read().decode(errors='replace').splitlines()
 
 
@@ -161,31 +163,11 @@ def _launch_pid(folder: Path) -> int:
     return int(match[0]) if match else 0
 
 
-def _launch_environment(folder: Path) -> dict[str, str] | None:
-    """Return the environment of the launch's process; None if it has ended."""
+def _launch_environment(folder: Path) -> dict[str, str]:
+    """Return the environment of the launch's process; empty if it has ended."""
     pid = _launch_pid(folder)
-    if 'launch' not in _command_line(pid):  # another process has its number now
-        return None
-    try:
-        entries = Path(f'/proc/{pid}/environ').read_bytes().decode(errors='replace').split('\0')
-    except OSError:
-        return None
-    return dict(entry.split('=', 1) for entry in entries if '=' in entry)
-
-
-def _command_line(pid: int) -> list[str]:
-    try:
-        text = Path(f'/proc/{pid}/cmdline').read_text(errors='replace')
-    except OSError:
-        return []
-    return text.rstrip('\0').split('\0')
-
-
-def _node_name(words: list[str]) -> str | None:
-    remapped = dict(word.split(':=', 1) for word in words if ':=' in word)
-    if '__node' not in remapped:
-        return None
-    return f'{remapped.get("__ns", "").rstrip("/")}/{remapped["__node"]}'
+    # Another process may have its id now.
+    return environment(pid) if 'launch' in command_line(pid) else {}
 
 
 def _words(command: str) -> list[str]:

@@ -14,7 +14,7 @@ def find_executable(package: str, executable: str) -> str:
     """Return the path of a package's executable.
 
     Raises:
-        LookupError: If there is no such package or executable; the message names those there are.
+        LookupError: If package or executable is unknown; the message lists the executables.
     """
     try:
         prefix = get_package_prefix(package)
@@ -34,7 +34,7 @@ def find_executable(package: str, executable: str) -> str:
 
 
 def has_package(argv: list[str] | None = None) -> int:
-    """Print whether a package is installed, for conditions in launch files; return the status."""
+    """Print whether a package is installed, for conditions in launch files."""
     [package] = sys.argv[1:] if argv is None else argv
     try:
         get_package_prefix(package)

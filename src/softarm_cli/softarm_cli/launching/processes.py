@@ -1,7 +1,7 @@
-"""Run the processes of a launch description: prefix their output, restart them, end them.
+"""Execution of a launch description: prefixed output, restarts, shutdown.
 
-Every process leads a process group, and signals go to the group, so that nothing that a node has
-started is left behind.
+Every process leads a process group, and signals go to the group, so that no child of a node is left
+behind.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ from typing import TextIO
 from softarm_cli.launching.description import Process
 from softarm_cli.launching.logs import log_root
 
-_ESCALATION_S = 5.0  # from SIGINT to SIGTERM, and from there to SIGKILL, as ros2 launch does
-_BAD_CONFIGURATION = 2  # exit code of a node
-_MOST_CHARACTERS = 300
+_ESCALATION_S = 5.0  # between SIGINT, SIGTERM and SIGKILL, as in ros2 launch
+_BAD_CONFIGURATION_CODE = 2
+_MAX_CHARACTERS = 300
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
 
@@ -41,7 +41,7 @@ def run(processes: list[Process]) -> int:
 
 
 class _Log:
-    """The screen, and launch.log in a folder of its own."""
+    """Output to the screen and to launch.log in a new folder."""
 
     def __enter__(self) -> '_Log':
         name = f'{time.strftime("%Y-%m-%d-%H-%M-%S")}-{socket.gethostname()}-{os.getpid()}'
@@ -55,7 +55,7 @@ class _Log:
         self._file.close()
 
     def line(self, text: str, screen: bool = True, stream: TextIO | None = None) -> None:
-        """Write one line to the log, and to the screen unless told not to."""
+        """Write a line to the log, and optionally to the screen."""
         now_s = time.time()  # noqa: TID251  # other processes read it
         self._file.write(f'{now_s:.6f} {text}\n')
         self._file.flush()
@@ -73,7 +73,7 @@ class _Launch:
         self._log = log
         self._stopping = asyncio.Event()
         self._code, self._cause = 0, ''
-        self._last_errors: dict[str, str] = {}  # last line on stderr by the process's name
+        self._last_errors: dict[str, str] = {}  # by process
 
     async def run(self) -> int:
         loop = asyncio.get_running_loop()
@@ -81,7 +81,7 @@ class _Launch:
             loop.add_signal_handler(number, self._on_signal, number)
         await asyncio.gather(*(self._keep(process) for process in self._processes))
         if self._cause:
-            self._log.error(f'[ERROR] [launch]: ended because {self._cause}'[:_MOST_CHARACTERS])
+            self._log.error(f'[ERROR] [launch]: ended because {self._cause}'[:_MAX_CHARACTERS])
         return self._code
 
     def _on_signal(self, number: int) -> None:
@@ -99,9 +99,9 @@ class _Launch:
             started += 1
             if self._stopping.is_set():
                 return
-            if process.node and code == _BAD_CONFIGURATION:
+            if process.node and code == _BAD_CONFIGURATION_CODE:
                 self._end_all(
-                    _BAD_CONFIGURATION,
+                    _BAD_CONFIGURATION_CODE,
                     f'{process.node} cannot run: {self._last_words(process)}',
                 )
             elif process.shutdown_on_exit and code == 0 and process.node is None:
@@ -121,7 +121,7 @@ class _Launch:
             await self._stops_within(process.respawn_delay_s)
 
     def _last_words(self, process: Process) -> str:
-        return self._last_errors.get(process.name, 'it gave no reason')
+        return self._last_errors.get(process.name, 'no error message')
 
     def _end_all(self, code: int, cause: str) -> None:
         self._code, self._cause = code, cause
@@ -132,7 +132,7 @@ class _Launch:
             await asyncio.wait([asyncio.ensure_future(self._stopping.wait())], timeout=seconds)
 
     async def _once(self, process: Process) -> int | None:
-        """Start a process, wait for its end; return its exit code, None if it cannot be started."""
+        """Start a process, wait for its end; return its exit code, or None if it cannot start."""
         try:
             child = await asyncio.create_subprocess_exec(
                 *process.command,
@@ -162,7 +162,7 @@ class _Launch:
         if not ended.done():
             await self._end(process, child, ended)
         stop.cancel()
-        _signal_group(child.pid, signal.SIGKILL)  # what the process has started and left
+        _signal_group(child.pid, signal.SIGKILL)  # remaining children
         await asyncio.gather(*copies)
         code = ended.result()
         self._report(process, child.pid, code)
@@ -170,7 +170,7 @@ class _Launch:
 
     async def _end(self, process: Process, child: Child, ended: asyncio.Task[int]) -> None:
         if process.node and not _handles_signals(child.pid):
-            # It still imports modules: on SIGINT it would print a traceback.
+            # During imports SIGINT would print a traceback.
             _signal_group(child.pid, signal.SIGTERM)
         for number, following in (
             (signal.SIGINT, signal.SIGTERM),
@@ -194,7 +194,7 @@ class _Launch:
         while True:
             try:
                 line = await source.readline()
-            except ValueError:  # a line longer than the limit: asyncio drops what it has
+            except ValueError:  # asyncio drops a line beyond the limit
                 line = b'(a line of more than 1 MiB)\n'
             if not line:
                 return
@@ -219,14 +219,14 @@ class _Launch:
 
 
 def _how(code: int) -> str:
-    """Return how a process ended, in words."""
+    """Describe the end of a process."""
     if code < 0:
         return f'was killed by {signal.Signals(-code).name}'
     return f'ended with exit code {code}'
 
 
 def _handles_signals(pid: int) -> bool:
-    """Return whether a process handles SIGTERM, as every node does once it runs."""
+    """Return whether a process handles SIGTERM, as every running node does."""
     try:
         status = Path(f'/proc/{pid}/status').read_text()
     except FileNotFoundError:
@@ -246,4 +246,4 @@ def _signal_group(leader: int, number: int) -> None:
     try:
         os.killpg(leader, number)
     except ProcessLookupError:
-        return  # all of the group has ended
+        return  # the whole group has ended

@@ -1,4 +1,4 @@
-"""The $(...) substitutions of ROS 2 launch files, read as `ros2 launch` reads them.
+"""The $(...) substitutions of ROS 2 launch files, with the semantics of `ros2 launch`.
 
 A backslash makes the next character literal. One space separates the arguments of a substitution;
 an argument with spaces stands in quotes. The value of a substitution is not expanded again.
@@ -21,13 +21,13 @@ from ament_index_python.packages import (
 from soft_arm_description.command_line import one_line
 
 _KNOWN = 'var, env, find-pkg-share, find-pkg-prefix, dirname, command, equals, not-equals'
-_COMMAND_S = 300.0  # of a command: calibrating a virtual rig on a busy machine
+_COMMAND_TIMEOUT_S = 300.0  # calibration of a virtual rig on a busy machine
 _ON_STDERR = ('fail', 'warn', 'ignore', 'capture')
 _NAME = re.compile('[A-Za-z][A-Za-z0-9_-]*')
 
 
 class SubstitutionError(ValueError):
-    """A substitution that is malformed, not known, or has no value."""
+    """A malformed, unknown or undefined substitution."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ class _Parser:
 
 
 def _equal(one: str, other: str) -> bool:
-    """Compare as truth values or as numbers where both are, else as texts."""
+    """Compare as Booleans or numbers if possible, else as text."""
     truths = {'true': True, '1': True, 'false': False, '0': False}
     if one.lower() in truths and other.lower() in truths:
         return truths[one.lower()] == truths[other.lower()]
@@ -203,7 +203,7 @@ def _equal(one: str, other: str) -> bool:
 
 
 def _output(line: str, on_stderr: str = 'fail') -> str:
-    """Return what a command line writes to standard output."""
+    """Return the standard output of a command line."""
     if on_stderr not in _ON_STDERR:
         raise SubstitutionError(
             f'$(command {line!r} {on_stderr!r}): the second argument must be one of '
@@ -217,7 +217,7 @@ def _output(line: str, on_stderr: str = 'fail') -> str:
             stderr=stderr,
             text=True,
             check=True,
-            timeout=_COMMAND_S,
+            timeout=_COMMAND_TIMEOUT_S,
         )
     except subprocess.CalledProcessError as error:
         lines = (error.stderr or '').strip().splitlines()
@@ -229,7 +229,7 @@ def _output(line: str, on_stderr: str = 'fail') -> str:
     if result.stderr and on_stderr == 'fail':
         raise SubstitutionError(
             f'$(command {line!r}) wrote to standard error: {result.stderr.strip()}; '
-            'give warn as its second argument to go on'
+            'give warn as its second argument to continue'
         )
     if result.stderr and on_stderr == 'warn':
         sys.stderr.write(f'[WARNING] [launch]: {one_line(result.stderr)}\n')

@@ -1,6 +1,6 @@
-"""Typed values of <param>, as `ros2 launch` types them.
+"""Typed values of <param>, with the rules of `ros2 launch`.
 
-A value is typed twice: as it stands in the file, and each part with a substitution once more after
+A value is typed twice: as written in the file, and each part with a substitution once more after
 the substitution. So `[$(var names)]` is a list of ONE string, even if `names` is "a, b", while
 `$(var names)` is a list if `names` is "[a, b]".
 """
@@ -13,7 +13,7 @@ import yaml
 from softarm_cli.launching.substitutions import Substitution, parse
 
 _SCALARS: dict[str, type] = {'str': str, 'int': int, 'float': float, 'bool': bool}
-_KINDS: dict[str, tuple[type, bool]] = {  # type, and whether it is a list of it
+_KINDS: dict[str, tuple[type, bool]] = {  # type, is a list
     **{name: (kind, False) for name, kind in _SCALARS.items()},
     **{f'list_of_{name}': (kind, True) for name, kind in _SCALARS.items()},
 }
@@ -32,7 +32,7 @@ def typed_value(
         expand: Replaces the substitutions in a text.
 
     Raises:
-        ValueError: If the text has no value of that type.
+        ValueError: If the text cannot be converted to that type.
     """
     if kind is not None and kind not in _KINDS:
         raise ValueError(f'type={kind!r} is unknown: give one of {", ".join(_KINDS)}')
@@ -71,7 +71,7 @@ def _expanded(literal: object, item: type | None, expand: Callable[[str], str]) 
 
 
 def _scalar(text: str, kind: type | None, *, lenient: bool) -> Any:
-    """Return a text as a type; if lenient, one that is not of the type stays text."""
+    """Convert a text to a type; if lenient, return text that cannot be converted."""
     if kind is None:
         return _by_yaml(text, lenient=lenient)
     if kind is str:
@@ -97,7 +97,7 @@ def _list(text: str, item: type) -> list[object]:
 
 
 def _by_yaml(text: str, *, lenient: bool) -> Any:
-    """Return a text as YAML; if lenient, text that is not YAML stays text."""
+    """Parse a text as YAML; if lenient, return text that is not YAML."""
     problem = f'value={text!r} is by YAML rules not a parameter: {_REMEDY}'
     try:
         value = yaml.safe_load(text) if text else ''

@@ -1,4 +1,4 @@
-"""XML launch files as elements that know the line they stand on."""
+"""XML launch files as elements with their line numbers."""
 
 import xml.sax
 from collections.abc import Set
@@ -10,7 +10,7 @@ from soft_arm_description.command_line import one_line
 
 
 class LaunchError(ValueError):
-    """A launch file that cannot be run; the message names file, line and what is wrong."""
+    """An invalid launch file; the message contains file, line and reason."""
 
     def __init__(self, message: str):
         super().__init__(one_line(message))
@@ -18,7 +18,7 @@ class LaunchError(ValueError):
 
 @dataclass
 class Element:
-    """One tag: its attributes, its children, and where it stands."""
+    """Tag with its attributes, children and position."""
 
     tag: str
     attributes: dict[str, str]
@@ -31,7 +31,7 @@ class Element:
         return LaunchError(f'{where(self.file)}:{self.line}: {message}')
 
     def required(self, name: str) -> str:
-        """Return the value of an attribute that must be there."""
+        """Return the value of a required attribute."""
         if name not in self.attributes:
             raise self.error(f'<{self.tag}> lacks the attribute {name!r}')
         return self.attributes[name]
@@ -73,7 +73,7 @@ def read(path: Path) -> Element:
 
 
 class _Handler(xml.sax.ContentHandler):
-    root: Element  # once the file is read
+    root: Element
 
     def __init__(self, path: Path):
         super().__init__()

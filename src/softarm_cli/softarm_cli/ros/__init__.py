@@ -1,1 +1,1 @@
-"""What needs ROS: the graph as it runs, recording and replay of bags, the node of launches."""
+"""Parts that import ROS: graph, recording and replay of bags, readiness of launches."""

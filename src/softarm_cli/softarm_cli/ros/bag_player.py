@@ -36,9 +36,9 @@ from softarm_cli.ros.graph import Graph
 from softarm_cli.ros.replay_time import ImageAnswers, Pace, ReplayClock
 
 _QUEUE_DEPTH = 1000
-_LOOK_S = 0.5
+_CHECK_PERIOD_S = 0.5
 _MATCHING_S = 3.0
-_START_S = 120.0  # for the nodes that are waited for
+_NODE_START_S = 120.0
 _CHANGE_STATE = 'lifecycle_msgs/srv/ChangeState'
 _ELSEWHERE = 'play under other names with --namespace, or into another graph with --domain'
 
@@ -46,7 +46,7 @@ _log = logging.getLogger(__name__)
 
 
 def obstacle(graph: Graph, sent: list, replay: Replay) -> str | None:
-    """Return why these topics may not be sent into a graph now; None if they may."""
+    """Return the reason for which these topics may not be sent now; None if they may."""
     if not replay.namespace:
         for driver in _drivers(graph):
             return (
@@ -55,11 +55,11 @@ def obstacle(graph: Graph, sent: list, replay: Replay) -> str | None:
     for connection in sent:
         topic = replay.sent_as(connection.topic)
         if is_command(connection.topic, connection.msgtype) and (
-            hearers := graph.subscribers(topic)
+            subscribers := graph.subscribers(topic)
         ):
             return (
-                f'{", ".join(hearers)} subscribes to the command {topic} and may move something: '
-                f'end that node, {_ELSEWHERE}'
+                f'{", ".join(subscribers)} subscribes to the command {topic} and may move '
+                f'something: end that node, {_ELSEWHERE}'
             )
         if not (replay.sensors and is_shared(topic)) and (publishers := graph.publishers(topic)):
             return (
@@ -81,18 +81,18 @@ def play(
     on_start: Callable[[dict[str, str]], None] = lambda left_out: None,
     on_message: Callable[[float], None] = lambda elapsed_s: None,
 ) -> int:
-    """Publish a bag's messages at their recorded distances in time; return how many were published.
+    """Publish the messages of a bag at their recorded intervals; return their number.
 
     Args:
         bag: Folder of the bag.
-        replay: What is sent, and how.
+        replay: Options.
         stop: Ends the replay early when set.
-        on_start: Called before the first message with why topics are left out, by topic.
-        on_message: Called after each message with its time since the first [s], as recorded.
+        on_start: Callback before the first message with the reasons for omitted topics.
+        on_message: Callback after each message with its recorded time since the first [s].
 
     Raises:
-        BagError: If the bag cannot be read, or may not be played into this graph; what was sent
-            before stays sent.
+        BagError: If the bag cannot be read, or may not be played into this graph; earlier
+            messages have been sent then.
     """
     stop = stop or threading.Event()
     with open_bag(bag) as opened:
@@ -108,7 +108,7 @@ def play(
             made_clock = replay.clock and CLOCK not in {c.topic for c in sent}
             clock = ReplayClock(graph.node) if made_clock else None
             _wait_for_nodes(graph, sent, replay, stop)
-            _wait_for_hearers(graph, [p for p in publishers.values() if p is not None])
+            _wait_for_subscribers(graph, [p for p in publishers.values() if p is not None])
             answers = ImageAnswers(graph, sent, replay) if replay.clock else None
             count = _send(graph, opened, sent, publishers, replay, stop, on_message, clock, answers)
             for publisher in filter(None, publishers.values()):
@@ -127,15 +127,15 @@ def _send(
     clock: ReplayClock | None,
     answers: ImageAnswers | None,
 ) -> int:
-    looked_s = time.monotonic()
+    checked_s = time.monotonic()
     pace, count = Pace(replay.rate), 0
     frames = CameraFrames(bag, sent) if replay.sensors else None
 
     def wait(at_ns: int) -> None:
-        nonlocal looked_s
+        nonlocal checked_s
         while not stop.is_set() and (left_s := pace.left_s(at_ns)) > 0:
-            stop.wait(min(_LOOK_S, left_s))
-            looked_s = _look_again(graph, sent, replay, looked_s)
+            stop.wait(min(_CHECK_PERIOD_S, left_s))
+            checked_s = _check_again(graph, sent, replay, checked_s)
 
     for connection, at_ns, raw in bag.messages(sent):
         pace.start(at_ns)
@@ -145,7 +145,7 @@ def _send(
         wait(at_ns)
         if stop.is_set():
             break
-        looked_s = _look_again(graph, sent, replay, looked_s)
+        checked_s = _check_again(graph, sent, replay, checked_s)
         publisher = publishers[connection.id]
         if publisher is not None and not (frames and frames.left_out(connection, raw)):
             publisher.publish(bytes(raw))
@@ -159,28 +159,28 @@ def _send(
 def _wait_for_nodes(
     graph: Graph, sent: list[Connection], replay: Replay, stop: threading.Event
 ) -> None:
-    """Wait until each node of `replay.wait_for` subscribes to something that is sent."""
+    """Wait until each node of `replay.wait_for` subscribes to a topic of the replay."""
     topics = [replay.sent_as(connection.topic) for connection in sent]
 
     def missing() -> list[str]:
-        hearers = {node for topic in topics for node in graph.subscribers(topic)}
-        return sorted(set(replay.wait_for) - hearers)
+        subscribers = {node for topic in topics for node in graph.subscribers(topic)}
+        return sorted(set(replay.wait_for) - subscribers)
 
     ready = graph.holds(
         lambda: stop.is_set() or not missing(),
-        _START_S if replay.wait_for else 0.0,
+        _NODE_START_S if replay.wait_for else 0.0,
         lambda: _refuse(graph, sent, replay),
     )
     if replay.wait_for and not ready:
         raise BagError(
-            f'waited {_START_S:.0f} s for {", ".join(missing())}, which subscribes to nothing '
-            'that is sent: see its error above'
+            f'waited {_NODE_START_S:.0f} s for {", ".join(missing())}, which subscribes to none '
+            'of the topics: see its error above'
         )
 
 
-def _look_again(graph: Graph, sent: list, replay: Replay, looked_s: float) -> float:
-    if time.monotonic() - looked_s < _LOOK_S:
-        return looked_s
+def _check_again(graph: Graph, sent: list, replay: Replay, checked_s: float) -> float:
+    if time.monotonic() - checked_s < _CHECK_PERIOD_S:
+        return checked_s
     _refuse(graph, sent, replay)
     return time.monotonic()
 
@@ -191,17 +191,17 @@ def _refuse(graph: Graph, sent: list, replay: Replay) -> None:
 
 
 def _drivers(graph: Graph) -> list[str]:
-    """Return the nodes that obey set points: they subscribe to one, and have a life cycle."""
+    """Return the lifecycle nodes that subscribe to set points."""
     can_be_activated = {
         name.rpartition('/')[0] for name, kind in graph.services().items() if kind == _CHANGE_STATE
     }
-    hearers = {
+    subscribers = {
         node
         for topic, kind in graph.topics().items()
         if is_command(topic, kind)
         for node in graph.subscribers(topic)
     }
-    return sorted(hearers & can_be_activated)
+    return sorted(subscribers & can_be_activated)
 
 
 def _publisher(graph: Graph, connection: Connection, replay: Replay) -> Publisher | None:
@@ -210,7 +210,7 @@ def _publisher(graph: Graph, connection: Connection, replay: Replay) -> Publishe
     if (
         offered
         and offered[0].reliability == QosReliability.BEST_EFFORT
-        and not replay.sensors  # nodes in simulated time ask for every message
+        and not replay.sensors  # nodes in simulated time need every message
     ):
         profile.reliability = ReliabilityPolicy.BEST_EFFORT
     if offered and offered[0].durability == QosDurability.TRANSIENT_LOCAL:
@@ -224,7 +224,7 @@ def _publisher(graph: Graph, connection: Connection, replay: Replay) -> Publishe
         return None
 
 
-def _wait_for_hearers(graph: Graph, publishers: list) -> None:
-    """Wait until the subscribers know these publishers: before, messages are lost."""
-    heard = [p for p in publishers if graph.node.count_subscribers(p.topic_name)]
-    graph.holds(lambda: all(p.get_subscription_count() for p in heard), _MATCHING_S)
+def _wait_for_subscribers(graph: Graph, publishers: list) -> None:
+    """Wait until subscribers are matched; earlier messages would be lost."""
+    connected = [p for p in publishers if graph.node.count_subscribers(p.topic_name)]
+    graph.holds(lambda: all(p.get_subscription_count() for p in connected), _MATCHING_S)

@@ -1,4 +1,4 @@
-"""Recording topics as rosbag2 folders (MCAP) that `ros2 bag` reads, without rosbag2 installed.
+"""Recording of topics as rosbag2 folders (MCAP), without rosbag2.
 
 Messages are taken from DDS and written as bytes, never decoded. Their definitions and type hashes
 come from the packages' share folders.
@@ -34,7 +34,7 @@ from softarm_cli.graph.message_types import message_class, message_definition
 from softarm_cli.ros.graph import matching_qos
 
 _BAG_VERSION: Literal[9] = 9  # the metadata.yaml of Jazzy
-_QUEUE_DEPTH = 1000  # messages that DDS may hold for us while the disk is busy
+_QUEUE_DEPTH = 1000  # covers delays of the disk
 _SCAN_S = 0.25
 _IMAGE, _CLOUD = 'sensor_msgs/msg/Image', 'sensor_msgs/msg/PointCloud2'
 _UNSPECIFIED = QosTime(0, 0)
@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 class Recorder:
-    """Records topics from `start` to `stop`, on a node and threads of its own.
+    """Record topics from `start` to `stop`, with a node and threads.
 
     A topic is recorded from its discovery on, up to 3 s after its publisher starts.
     """
@@ -66,15 +66,15 @@ class Recorder:
         )
 
     def start(self, topics: Iterable[str] | None, out: Path, images: bool = False) -> None:
-        """Begin to record.
+        """Start recording.
 
         Args:
             topics: Full names of the topics; None is every topic but raw images and point clouds.
             out: Folder of the bag; must not exist.
-            images: Also the images of every camera, raw.
+            images: Whether to include the raw images of every camera.
 
         Raises:
-            BagError: If the folder exists or cannot be made.
+            BagError: If the folder exists or cannot be created.
         """
         self._wanted, self._images = None if topics is None else frozenset(topics), images
         out = Path(out)
@@ -109,10 +109,10 @@ class Recorder:
             thread.start()
 
     def stop(self) -> dict:
-        """End the recording; return its `topics`, `message_count` and `byte_count`.
+        """Stop recording; return its `topics`, `message_count` and `byte_count`.
 
         Raises:
-            BagError: If the disk refused; what was written before is kept.
+            BagError: If writing failed; earlier messages are kept.
         """
         self._stopping.set()
         spin, write = self._threads
@@ -146,13 +146,13 @@ class Recorder:
     def _is_wanted(self, name: str, type_name: str) -> bool:
         if (
             type_name == _IMAGE and self._images and '/debug/' not in name
-        ):  # a debug image is drawn only while it is heard
+        ):  # debug images are drawn only for subscribers
             return True
         if self._wanted is not None:
             return name in self._wanted
         return (
             type_name not in (_IMAGE, _CLOUD) and '/_' not in name
-        )  # hidden topics are left out, as by ros2 bag
+        )  # hidden topics are omitted, as by ros2 bag
 
     def _subscribe(self, name: str, type_name: str, offered: list[QoSProfile]) -> Any:
         try:
@@ -172,7 +172,7 @@ class Recorder:
         )
 
     def _write(self) -> None:
-        """The one thread that touches the file."""
+        """Write to the file, in a single thread."""
         while (item := self._queue.get()) is not None:
             action, arguments = item
             if self._failed is None:
@@ -198,7 +198,7 @@ class Recorder:
 def _bag_qos(qos: QoSProfile) -> Qos:
     return Qos(
         QosHistory.KEEP_LAST,
-        qos.depth or 10,  # the depth does not travel over DDS
+        qos.depth or 10,  # DDS does not announce the depth
         QosReliability(qos.reliability.value),
         QosDurability(qos.durability.value),
         _UNSPECIFIED,

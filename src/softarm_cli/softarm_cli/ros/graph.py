@@ -1,4 +1,4 @@
-"""The running ROS graph: its nodes with their processes, its topics with both their ends."""
+"""Running ROS graph: nodes with their processes, topics with publishers and subscribers."""
 
 import os
 import time
@@ -16,14 +16,14 @@ from softarm_cli.graph.running_nodes import RunningNode, running_node
 
 DISCOVERY_S = 3.5  # Fast DDS announces every 3 s
 _SETTLED_S = 0.5
-_LONGEST_S = 10.0
-_DOMAINS = range(233)  # the ports of DDS allow no more
+_MAX_EXTRA_S = 10.0
+_DOMAINS = range(233)  # limited by the ports of DDS
 _EVERY_NODE_PUBLISHES = '/parameter_events'
 _OBSERVERS = ('/bag_recorder', '/rosbag2_recorder', '/softarm_twin')
 
 
 class Graph(Session):
-    """A hidden node that looks at the graph. Use it in a `with` statement, from one thread.
+    """Hidden node that inspects the graph. Use it in a `with` statement, from one thread.
 
     Attributes:
         name: Full name of the node.
@@ -43,17 +43,17 @@ class Graph(Session):
         self.holds(lambda: False, seconds)
 
     def discover(self) -> None:
-        """Wait until the nodes that run have been discovered.
+        """Wait until all running nodes have been discovered.
 
         This takes 3.5 s from the time when this node joined the graph, and up to 10 s more on a
-        busy machine: until nothing is new for half a second and every node's endpoints are known.
+        busy machine: until the graph is constant for half a second and all endpoints are known.
         """
         self.spin(self._born_s + DISCOVERY_S - time.monotonic())
-        end_s = time.monotonic() + _LONGEST_S
-        before, now = None, self._shape()
+        end_s = time.monotonic() + _MAX_EXTRA_S
+        before, now = None, self._state()
         while time.monotonic() < end_s and (now != before or self._unknown_nodes()):
             self.spin(_SETTLED_S)
-            before, now = now, self._shape()
+            before, now = now, self._state()
 
     def topics(self) -> dict[str, str]:
         """Return the type of every topic by its name; of a topic with two types, the first."""
@@ -63,17 +63,17 @@ class Graph(Session):
         """Return full name and type of a topic as soon as a node publishes it.
 
         Raises:
-            GraphError: If none does within the time of discovery; the message names the nearest.
+            GraphError: If there is no publisher after the time of discovery.
         """
         full = f'/{name.lstrip("/")}'
         left_s = self._born_s + DISCOVERY_S - time.monotonic()
         if self.holds(lambda: full in self.topics() and self.publishers(full), left_s):
             return full, self.topics()[full]
         if full in self.topics():
-            heard_by = ', '.join(self.subscribers(full)) or 'no node'
-            raise GraphError(f'no node publishes {full}; {heard_by} subscribes to it')
+            subscribers = ', '.join(self.subscribers(full)) or 'no node'
+            raise GraphError(f'no node publishes {full}; {subscribers} subscribes to it')
         hint = nearest(full, self.topics(), 'softarm topic list shows all')
-        raise GraphError(f'there is no topic {full}; {hint}')
+        raise GraphError(f'unknown topic {full}; {hint}')
 
     def publishers(self, topic: str) -> list[str]:
         """Return the full names of the nodes that publish a topic, without this one."""
@@ -94,7 +94,7 @@ class Graph(Session):
         return {name: types[0] for name, types in self.node.get_service_names_and_types()}
 
     def nodes(self) -> list[RunningNode]:
-        """Return every node that is not hidden, doubled ones as often as they run, by name."""
+        """Return all visible nodes by name, including nodes of equal names."""
         found = {(node_name(info), bytes(info.endpoint_gid)) for info in self._node_endpoints()}
         own = next((gid for name, gid in found if name == self.name), b'')
         nodes = [running_node(name, gid, own) for name, gid in found]
@@ -103,12 +103,12 @@ class Graph(Session):
         visible = [node for node in nodes if not _is_hidden(node.name)]
         return sorted(visible, key=lambda node: (node.name, node.pid or 0))
 
-    def _shape(self) -> tuple:
+    def _state(self) -> tuple:
         topics = self.node.get_topic_names_and_types()
         return topics, self.node.get_service_names_and_types(), len(self._node_endpoints())
 
     def _unknown_nodes(self) -> Counter[str]:
-        """Nodes of which only the name is known yet."""
+        """Return the nodes whose endpoints are unknown yet."""
         return self._node_names() - Counter(node_name(info) for info in self._node_endpoints())
 
     def _node_names(self) -> Counter[str]:

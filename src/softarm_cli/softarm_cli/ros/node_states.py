@@ -1,4 +1,4 @@
-"""Requests to running nodes: their lifecycle states, transitions, and whether they answer."""
+"""Requests to running nodes: lifecycle states, transitions, responsiveness."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -14,7 +14,7 @@ from softarm_cli.graph.running_nodes import NO_ANSWER
 from softarm_cli.ros.graph import Graph
 
 ANSWER_S = 4.0
-TRANSITION_S = 15.0  # a driver connects to its device meanwhile
+TRANSITION_S = 15.0  # includes the connection to the device
 _GET_STATE = 'lifecycle_msgs/srv/GetState'
 _GET_PARAMETER_TYPES = 'rcl_interfaces/srv/GetParameterTypes'
 # Transitions from one state to another.
@@ -36,7 +36,7 @@ def lifecycle_states(graph: Graph) -> dict[str, str]:
 
 
 def unresponsive_nodes(graph: Graph) -> list[str]:
-    """Return the nodes that do not answer within 4 s a service which every node offers."""
+    """Return the nodes that do not answer a parameter service within 4 s."""
     answers = _ask(graph, GetParameterTypes, _services_of_type(graph, _GET_PARAMETER_TYPES))
     return sorted(name for name, answer in answers.items() if answer is None)
 
@@ -45,7 +45,7 @@ def lifecycle_node(graph: Graph, name: str) -> str:
     """Return the full name of the lifecycle node with this full name, or this name in a namespace.
 
     Raises:
-        GraphError: If there is none or more than one.
+        GraphError: If the name is unknown or ambiguous.
     """
     services = _services_of_type(graph, _GET_STATE)
     known = sorted(service.rpartition('/')[0] for service in services)
@@ -54,12 +54,12 @@ def lifecycle_node(graph: Graph, name: str) -> str:
         raise GraphError(f'{name} is the name of {" and ".join(found)}: give the full name')
     if not found:
         hint = nearest(name, known, f'there are: {", ".join(known) or "none"}')
-        raise GraphError(f'there is no lifecycle node {name}; {hint}')
+        raise GraphError(f'unknown lifecycle node {name}; {hint}')
     return found[0]
 
 
 def change_state(graph: Graph, name: str, wanted: str) -> str:
-    """Bring a lifecycle node to `active` or `inactive`; return the state that it is in then.
+    """Bring a lifecycle node to `active` or `inactive`; return its new state.
 
     Raises:
         GraphError: If it does not answer.
@@ -98,7 +98,7 @@ def _call(graph: Graph, kind: Any, service: str, request: Any) -> Any:
 def _ask(graph: Graph, kind: Any, services: Iterable[str]) -> dict[str, Any]:
     """Call all services at once with an empty request; return the answers by the node's name.
 
-    The answer is None where none came in time.
+    The answer is None after a time-out.
     """
     clients = {name: graph.node.create_client(kind, name) for name in services}
     graph.holds(lambda: all(c.service_is_ready() for c in clients.values()), ANSWER_S)

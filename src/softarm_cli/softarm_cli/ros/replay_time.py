@@ -18,15 +18,15 @@ from softarm_cli.bags.replay import CLOCK, IMAGE, Replay
 from softarm_cli.ros.graph import Graph
 
 TICK_NS = 10_000_000
-_FIRST_S = 300.0  # for the first answer: a detector may compile
+_FIRST_ANSWER_S = 300.0  # a detector may compile
 _ANSWER_S = 5.0
-_LATEST_IMAGES = 8  # stamps of which not all images have been sent yet; detectors keep as many
+_LATEST_IMAGES = 8  # incomplete stamps that detectors keep
 
 _log = logging.getLogger(__name__)
 
 
 class Pace:
-    """When a message is due on the wall clock; time in which the replay stood is not counted."""
+    """Due times of messages on the wall clock, without the pauses of the replay."""
 
     def __init__(self, rate: float):
         self._rate, self._first_ns, self._started_s = rate, 0, -1.0
@@ -45,19 +45,19 @@ class Pace:
         return self._started_s + self.elapsed_s(at_ns) / self._rate - time.monotonic()
 
     def stood(self, seconds: float) -> None:
-        """Shift what is due by a time in which nothing was sent [s]."""
+        """Shift the due times by the duration of a pause [s]."""
         self._started_s += seconds
 
 
 class ReplayClock:
-    """Publishes the time of recording on /clock, every 10 ms of it."""
+    """Publish the time of recording on /clock, every 10 ms."""
 
     def __init__(self, node: Node):
         self._publisher = node.create_publisher(Clock, CLOCK, qos.ANSWERS)
         self._last_ns = -1
 
     def ticks(self, until_ns: int) -> Iterator[int]:
-        """Yield the times [ns] that are to be published before a message of `until_ns`."""
+        """Yield the times [ns] to publish before a message of `until_ns`."""
         if self._last_ns < 0:
             yield until_ns
         while self._last_ns + TICK_NS <= until_ns:
@@ -70,7 +70,7 @@ class ReplayClock:
 
 
 class ImageAnswers:
-    """Waits, after each set of images with one stamp, for the nodes that answer images.
+    """Wait for the acknowledgements of the nodes after each set of images with one stamp.
 
     A node answers if it publishes /clock_answers and subscribes to an image. One that does not
     answer in time is named and no longer waited for, until it answers again.
@@ -94,7 +94,7 @@ class ImageAnswers:
             self._answers.answer(message.node, Time.from_msg(message.stamp).nanoseconds)
 
     def wait_after(self, connection: Connection, raw: bytes, stop: threading.Event) -> float:
-        """Wait if this message completes the images of one stamp; return for how long [s]."""
+        """Wait if this message completes the images of one stamp; return the duration [s]."""
         if connection.topic not in self._topics:
             return 0.0
         stamp_ns = _stamp_ns(raw)
@@ -114,7 +114,7 @@ class ImageAnswers:
             return self._answers.missing(0, stamp_ns)
 
         starting = any(map(self._answers.starting, self._names))
-        limit_s = _FIRST_S if starting else _ANSWER_S
+        limit_s = _FIRST_ANSWER_S if starting else _ANSWER_S
         if not self._graph.holds(lambda: stop.is_set() or not missing(), limit_s):
             for node in missing():
                 _log.warning('%s did not answer an image for %.0f s: going on', node, limit_s)

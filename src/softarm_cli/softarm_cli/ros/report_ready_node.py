@@ -20,8 +20,8 @@ from softarm_cli.readiness import Readiness, Report, listed
 
 _PERIOD_S = 0.5
 _FIRST_WAITING_S, _LONGEST_WAITING_S = 5.0, 60.0
-_SETTLED_S = 5.0  # rates that were measured while others still started are over by then
-_MOST_CHARACTERS = 300
+_SETTLED_S = 5.0  # excludes rates measured during the start
+_MAX_CHARACTERS = 300
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class ReportReadyParameters:
     nodes: list[str] = parameter(
         description='nodes that must work; relative names are in the namespace of this node'
     )
-    what: str = parameter(description='what the launch runs, for the line "ready: .."')
+    what: str = parameter(description='launched system, for the line "ready: .."')
     hint: str = parameter('', 'a command to try then, for the same line')
 
 
@@ -40,7 +40,7 @@ class LaunchError(RuntimeError):
 
 
 class ReportReadyNode(Node):
-    """Translates; `softarm_cli.readiness.Readiness` judges."""
+    """Logger of the readiness computed by `softarm_cli.readiness.Readiness`."""
 
     def __init__(self):
         super().__init__('report_ready')
@@ -52,7 +52,7 @@ class ReportReadyNode(Node):
         self._remarks_due_s = math.inf
         self._next_line_s = self._start_s + _FIRST_WAITING_S
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE)
-        self.create_timer(_PERIOD_S, self._look)
+        self.create_timer(_PERIOD_S, self._check)
 
     def _full_name(self, name: str) -> str:
         return name if name.startswith('/') else f'{self.get_namespace().rstrip("/")}/{name}'
@@ -61,9 +61,9 @@ class ReportReadyNode(Node):
         for status in message.status:
             self._readiness.add(f'/{status.name}', _report(status), time.monotonic())
         if not self._is_ready:
-            self._look()
+            self._check()
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         now_s = time.monotonic()
         self._readiness.see(
             {f'{space.rstrip("/")}/{name}' for name, space in self.get_node_names_and_namespaces()},
@@ -82,12 +82,12 @@ class ReportReadyNode(Node):
         missing = self._readiness.missing(now_s)
         if not missing:
             self._is_ready = True
-            self._tell_ready(now_s)
+            self._log_ready(now_s)
         elif now_s > self._next_line_s:
             self._next_line_s = now_s + min(now_s - self._start_s, _LONGEST_WAITING_S)
-            self.get_logger().info(f'waiting for {listed(missing)}'[:_MOST_CHARACTERS])
+            self.get_logger().info(f'waiting for {listed(missing)}'[:_MAX_CHARACTERS])
 
-    def _tell_ready(self, now_s: float) -> None:
+    def _log_ready(self, now_s: float) -> None:
         hint = f' Try: {self._settings.hint}' if self._settings.hint else ''
         nodes = '1 node' if self._nodes == 1 else f'{self._nodes} nodes'
         self.get_logger().info(
@@ -99,10 +99,10 @@ class ReportReadyNode(Node):
         if now_s > self._remarks_due_s:
             self._remarks_due_s = math.inf
             if remarks := self._readiness.remarks():
-                self.get_logger().warning(f'ready, but {listed(remarks)}'[:_MOST_CHARACTERS])
+                self.get_logger().warning(f'ready, but {listed(remarks)}'[:_MAX_CHARACTERS])
         silent = self._readiness.silent(now_s)
         for node in set(silent) - set(self._silent):
-            self.get_logger().warning(f'{node} no longer reports')
+            self.get_logger().warning(f'{node} has stopped reporting')
         for node in set(self._silent) - set(silent):
             self.get_logger().info(f'{node} reports again')
         self._silent = silent

@@ -68,7 +68,7 @@ def test_echo_prints_yaml_and_json(small_graph, capsys):
             "no field 'pressures_kpa'",
         ),
         (['echo', PRESSURES, '--field', 'pressures_pa[2]'], 'only 2 entries'),
-        (['hz', '/left/presures'], f'there is no topic /left/presures; did you mean {PRESSURES}'),
+        (['hz', '/left/presures'], f'unknown topic /left/presures; did you mean {PRESSURES}'),
     ],
 )
 def test_what_is_not_there_is_named_with_what_is(small_graph, arguments, message, capsys):
@@ -126,4 +126,4 @@ def test_a_driver_is_activated_and_deactivated(small_graph, capsys):
     assert capsys.readouterr().out == '/left/pneumatic_driver: active\n'
     assert node_command.main(['deactivate', '/left/pneumatic_driver']) == 0
     assert node_command.main(['activate', 'tip_tracker']) == 2
-    assert 'there is no lifecycle node tip_tracker' in capsys.readouterr().err
+    assert 'unknown lifecycle node tip_tracker' in capsys.readouterr().err

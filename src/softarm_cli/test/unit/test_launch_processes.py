@@ -146,7 +146,7 @@ def test_on_exit_shutdown_ends_the_others(launch):
     assert running.code() == 1
     assert '[lives-2]: process was ended by SIGINT' in running.text()
     assert running.lines[-1].endswith(
-        'ended because false-1, which the others need, ended with exit code 1: it gave no reason'
+        'ended because false-1, which the others need, ended with exit code 1: no error message'
     )
 
 

@@ -28,7 +28,7 @@ def test_nodes_that_have_not_reported_are_missing(two):
 def test_a_node_that_falls_silent_is_missing_again(two):
     two.add('/arm/driver', GOOD, 0.0)
     two.add('/arm/ik', GOOD, 10.0)
-    assert two.missing(10.0) == {'/arm/driver': 'no longer reports'}
+    assert two.missing(10.0) == {'/arm/driver': 'has stopped reporting'}
     assert two.silent(10.0) == ['/arm/driver']
 
 

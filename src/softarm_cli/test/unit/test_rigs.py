@@ -82,9 +82,9 @@ def test_the_list_says_what_is_there_and_what_is_not(own, capsys):
     'arguments, message',
     [
         (['lab'], "there is a rig 'lab' already"),
-        (['../lab'], "'../lab' is not a name of a rig"),
-        (['Bench 2'], 'is not a name of a rig'),
-        (['x' * 41], 'is not a name of a rig'),
+        (['../lab'], "'../lab' is not a valid rig name"),
+        (['Bench 2'], 'is not a valid rig name'),
+        (['x' * 41], 'is not a valid rig name'),
         (
             ['b', '--from', 'nowhere'],
             "rig 'nowhere' is not known: give lab, virtual",

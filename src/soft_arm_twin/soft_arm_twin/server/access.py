@@ -1,4 +1,4 @@
-"""Which requests are let in, and what a browser may do with the answers.
+"""Access control of requests, and security headers of answers.
 
 A page of another site that the operator visits can make the browser send requests here. Host and
 Origin tell those apart: a browser sets both, and a script cannot change them.
@@ -18,7 +18,7 @@ LOOPBACK = ('127.0.0.1', 'localhost', '[::1]')
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether only this machine reaches an address; refuse the address of all interfaces.
+    """Return whether an address is local to this machine; refuse the address of all interfaces.
 
     Raises:
         AddressError: If the host is neither 'localhost' nor one IP address of this machine.
@@ -39,7 +39,7 @@ def is_loopback(host: str) -> bool:
 
 
 def token_for(host: str, token: str | None) -> str | None:
-    """Return the given token; at an address that other machines reach, make one if none is given.
+    """Return the given token, or a new token if other machines can reach the address.
 
     Raises:
         AddressError: As in `is_loopback`.
@@ -48,13 +48,13 @@ def token_for(host: str, token: str | None) -> str | None:
 
 
 @dataclass(frozen=True)
-class Door:
-    """Checks each request.
+class Access:
+    """Check each request.
 
     Attributes:
-        host: Address that the server listens at.
-        port: Its port.
-        token: What a page must bring as a cookie, None if nothing.
+        host: Address of the server.
+        port: Port of the server.
+        token: Required cookie, or None.
     """
 
     host: str
@@ -63,7 +63,7 @@ class Door:
 
     @property
     def url(self) -> str:
-        """What a person opens; opening it sets the cookie."""
+        """Address to open, which sets the cookie."""
         query = f'?token={self.token}' if self.token else ''
         return f'http://{self._name}:{self.port}/{query}'
 
@@ -92,7 +92,7 @@ class Door:
 
     @property
     def middleware(self) -> Middleware:
-        """Let a request in, or answer 403 or 405; take the token out of the address."""
+        """Accept a request, or answer 403 or 405; remove the token from the address."""
 
         @web.middleware
         async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -115,7 +115,7 @@ class Door:
         return guard
 
     async def set_headers(self, request: web.Request, response: web.StreamResponse) -> None:
-        """Tell the browser to load nothing from elsewhere, and to ask whether a file is new."""
+        """Forbid other origins and require revalidation of files."""
         headers = response.headers
         headers['Content-Security-Policy'] = (
             f"default-src 'self'; connect-src 'self' ws://{request.host}; img-src 'self' blob:; "

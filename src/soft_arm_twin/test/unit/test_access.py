@@ -11,7 +11,7 @@ import pytest
 from soft_arm_twin.bench.raw_page import raw_page
 from soft_arm_twin.errors import AddressError
 from soft_arm_twin.server import serve as module
-from soft_arm_twin.server.door import token_for
+from soft_arm_twin.server.access import token_for
 from soft_arm_twin.server.serve import serve, serving
 from twin_testing.waving_tube import WavingTube
 
