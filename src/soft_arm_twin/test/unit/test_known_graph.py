@@ -1,4 +1,4 @@
-"""What a twin makes of messages: places, distances, ages, health; of hostile ones, nothing."""
+"""State of a graph from messages: poses, distances, ages, diagnostics; invalid messages."""
 
 from types import SimpleNamespace as Message
 
@@ -110,7 +110,7 @@ def test_the_ellipsoid_has_two_sigmas(known):
     np.testing.assert_allclose(radii_m, 4e-3, rtol=1e-5)
 
 
-def test_ages_grow_and_start_anew(known):
+def test_ages_grow_after_the_first_message(known):
     assert all(age.age_s is None for age in known.ages(5.0))
     send(known, '/soft_arm/joint_states', joint_states(ROBOT, bent())[1], now_s=7.0)
     ages = {age.name: age for age in known.ages(9.5)}
@@ -168,7 +168,7 @@ def test_the_journal_is_bounded_and_its_numbers_go_on():
     assert all('\n' not in e.text and len(e.text) <= 400 for e in events)
 
 
-def test_an_assembly_shares_one_topic_and_moves_every_limb():
+def test_an_assembly_uses_one_topic_and_moves_every_limb():
     known = KnownGraph(lambda: 5.0)
     limbs = known.add_assembly('/squid', load_assembly('squid'), load_world('squid_sea'))
     assert len(limbs) == 4

@@ -1,4 +1,4 @@
-"""What pages that behave are sent, and who has control."""
+"""Data and control of well-behaved pages."""
 
 import asyncio
 import base64

@@ -1,4 +1,4 @@
-"""Bags as files: what is a command, which topics a replay sends, bags that were cut, pictures."""
+"""Bags as files: command topics, topics of a replay, truncated bags, plots."""
 
 import re
 import shutil
@@ -43,7 +43,7 @@ def obeyed():
     )
 
 
-def test_whatever_a_driver_obeys_is_a_command_and_on_the_page():
+def test_subscriptions_of_drivers_are_commands_and_documented():
     assert ('ChamberPressures', 'pressure_command') in obeyed()
     listed = re.search(r'(?ms)^Commands: .*?\n\n', PAGE)[0]
     for kind, name in obeyed():
@@ -68,7 +68,7 @@ def test_commands_are_known_by_name_and_type(topic, kind, expected):
     assert is_command(topic, kind) == expected
 
 
-def test_topics_that_are_not_held_are_refused_with_the_nearest():
+def test_unknown_topics_are_refused_with_similar_ones():
     with open_bag(BAG) as bag:
         with pytest.raises(BagError, match=f'did you mean {TRUTH}'):
             choose(bag, Replay(topics=('/virtual_rig/tip_truth',)))
@@ -76,7 +76,7 @@ def test_topics_that_are_not_held_are_refused_with_the_nearest():
     assert [connection.topic for connection in sent] == [TRUTH] and left_out == {}
 
 
-def test_what_a_killed_recorder_left_is_read_up_to_the_cut(tmp_path, capsys):
+def test_a_truncated_bag_is_read_up_to_its_last_message(tmp_path, capsys):
     store = get_typestore(Stores.ROS2_JAZZY)
     text = store.types['std_msgs/msg/String']
     with Writer(tmp_path / 'whole', version=9, storage_plugin=StoragePlugin.MCAP) as writer:
@@ -88,10 +88,10 @@ def test_what_a_killed_recorder_left_is_read_up_to_the_cut(tmp_path, capsys):
                 store.serialize_cdr(text(f'{number} ' + 'x' * 100_000), link.msgtype),
             )
         shutil.copytree(
-            tmp_path / 'whole', tmp_path / 'cut'
+            tmp_path / 'whole', tmp_path / 'truncated'
         )  # as it stands when the recorder is killed now
-    (tmp_path / 'cut' / 'metadata.yaml').unlink(missing_ok=True)
-    with open_bag(tmp_path / 'cut') as bag:
+    (tmp_path / 'truncated' / 'metadata.yaml').unlink(missing_ok=True)
+    with open_bag(tmp_path / 'truncated') as bag:
         assert bag.is_cut and [connection.msgtype for connection in bag.connections] == [
             'std_msgs/msg/String'
         ]
@@ -105,7 +105,7 @@ def test_what_a_killed_recorder_left_is_read_up_to_the_cut(tmp_path, capsys):
     ]
     assert part == [10**9 + number * 10**7 for number in (3, 4, 5, 6)]
     assert 10 <= len(words) < 40 and bag.duration_s == pytest.approx((len(words) - 1) * 0.01)
-    assert main(['info', str(tmp_path / 'cut')]) == 0
+    assert main(['info', str(tmp_path / 'truncated')]) == 0
     assert 'was killed' in capsys.readouterr().err
 
 
@@ -153,7 +153,7 @@ QOS = Qos(
 
 
 @pytest.mark.parametrize('journal', ['wal', 'delete'])
-def test_what_a_killed_recorder_had_committed_to_sqlite_is_read(tmp_path, journal):
+def test_committed_messages_of_a_truncated_sqlite_bag_are_read(tmp_path, journal):
     whole = words_of(tmp_path / 'whole', StoragePlugin.SQLITE3)
     [file] = whole.glob('*.db3')
     with closing(sqlite3.connect(file, isolation_level=None)) as database:
@@ -164,12 +164,12 @@ def test_what_a_killed_recorder_had_committed_to_sqlite_is_read(tmp_path, journa
         database.execute(more)
         database.execute('BEGIN')
         database.execute(more)  # never committed
-        shutil.copytree(whole, tmp_path / 'cut')  # as it stands when it is killed now
+        shutil.copytree(whole, tmp_path / 'truncated')  # as it stands when it is killed now
         database.execute('ROLLBACK')
-    (tmp_path / 'cut' / 'metadata.yaml').unlink()
-    left = {path.name: path.read_bytes() for path in (tmp_path / 'cut').iterdir()}
-    assert words_in(tmp_path / 'cut') == (True, [*WORDS, 'word 0'])
-    assert left == {path.name: path.read_bytes() for path in (tmp_path / 'cut').iterdir()}
+    (tmp_path / 'truncated' / 'metadata.yaml').unlink()
+    left = {path.name: path.read_bytes() for path in (tmp_path / 'truncated').iterdir()}
+    assert words_in(tmp_path / 'truncated') == (True, [*WORDS, 'word 0'])
+    assert left == {path.name: path.read_bytes() for path in (tmp_path / 'truncated').iterdir()}
 
 
 def test_several_files_of_a_killed_recorder_are_one_bag(tmp_path):

@@ -48,7 +48,7 @@ def lines(found):
 
 def test_a_whole_arm_has_nothing_wrong():
     assert lines(report()) == []
-    assert lines(report(['/left/forward_kinematics'])) == []  # one node is no arm
+    assert lines(report(['/left/forward_kinematics'])) == []  # one node is not an arm
 
 
 def test_a_killed_node_is_named_with_its_signal_and_not_blamed_on_the_load():
@@ -80,7 +80,7 @@ def test_a_doubled_node_is_named_with_its_processes():
     )
 
 
-def test_an_unresponsive_node_is_told_from_a_stopped_one():
+def test_an_unresponsive_node_is_distinguished_from_a_stopped_one():
     sleeper = subprocess.Popen([sys.executable, '-c', 'input()'], stdin=subprocess.PIPE)
     try:
         sleeper.send_signal(signal.SIGSTOP)
@@ -153,7 +153,7 @@ def test_two_drivers_of_one_device_are_named():
     )
 
 
-def test_a_silent_topic_is_named_unless_its_node_says_why():
+def test_a_silent_topic_is_named_unless_its_node_reports_the_reason():
     topics = [
         Topic('/left/tip_pose', None, 30.0, ('/left/tip_tracker',)),
         Topic('/left/pressures', 49.0, 50.0, ('/left/pneumatic_driver',)),
@@ -181,7 +181,7 @@ def test_bytes_are_left_out_of_a_message():
     assert one_line('code 0x1f at 10 20 30') == 'code 0x1f at 10 20 30'
 
 
-def test_what_a_launch_leaves_out_is_not_missing():
+def test_nodes_omitted_by_a_launch_are_not_missing():
     declared = [
         LaunchedProcess(f'{name}-1', 1, f'/left/{name}')
         for name in ('pneumatic_driver', 'forward_kinematics')
@@ -190,7 +190,7 @@ def test_what_a_launch_leaves_out_is_not_missing():
     assert lines(report(names, processes=declared)) == []
 
 
-def test_a_launch_log_tells_how_its_processes_ended(tmp_path, monkeypatch):
+def test_a_launch_log_reports_the_ends_of_processes(tmp_path, monkeypatch):
     monkeypatch.setenv('ROS_LOG_DIR', str(tmp_path))
     name = ('--ros-args', '-r', '__node:=driver', '-r', '__ns:=/left')
     script = 'import sys; print("no board at 1.2.3.4", file=sys.stderr, flush=True); sys.exit(1)'
@@ -209,5 +209,5 @@ def test_a_launch_log_tells_how_its_processes_ended(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize('code, words', [(-11, 'signal 11 (SIGSEGV)'), (1, 'exit code 1')])
-def test_an_end_is_told_in_words(code, words):
+def test_the_end_of_a_process_is_described(code, words):
     assert words in LaunchedProcess('a-1', 1, exit_code=code, ended_s=now_s()).end
