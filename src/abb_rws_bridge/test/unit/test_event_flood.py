@@ -16,46 +16,40 @@ LOG_EVENT = (
 )
 
 
-def test_a_guard_stop_without_its_event_is_detected_in_a_flood_of_events():
-    async def run():
-        async with (
-            cell(endpoint={'interval_s': 0.02}) as (running, controller),
-            watched(controller) as monitor,
-        ):
-            (group,) = running.subscriptions.groups.values()
-            running.controller.on_change = lambda _resource: None
+async def test_a_guard_stop_without_its_event_is_detected_in_a_flood_of_events():
+    async with (
+        cell(endpoint={'interval_s': 0.02}) as (running, controller),
+        watched(controller) as monitor,
+    ):
+        (group,) = running.subscriptions.groups.values()
+        running.controller.on_change = lambda _resource: None
 
-            async def flood():
-                while True:  # 2,000 in 20 s
-                    await group.sockets[0].send_str(LOG_EVENT)
-                    await asyncio.sleep(0.01)
-
-            task = asyncio.create_task(flood())
-            await asyncio.sleep(1.0)
-            running.controller.guard_stop(True)
-            seen_s = await until(lambda: monitor.known.control_state.value == 'guardstop')
-            log_s = await until(lambda: monitor.known.event_log.value[-1].code == 10012)
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            assert seen_s < 1.0 and log_s < 1.0
-
-    asyncio.run(run())
-
-
-def test_queued_messages_do_not_block_other_tasks():
-    async def run():
-        async with (
-            cell(endpoint={'interval_s': 0.01}) as (running, controller),
-            watched(controller) as monitor,
-        ):
-            (group,) = running.subscriptions.groups.values()
-            for _ in range(500):
+        async def flood():
+            while True:  # 2,000 in 20 s
                 await group.sockets[0].send_str(LOG_EVENT)
-            asked_s = monitor.known.joints.asked_s
-            await until(lambda: monitor.known.joints.asked_s > asked_s, 0.5)
-            assert len(monitor._due) <= 7
+                await asyncio.sleep(0.01)
 
-    asyncio.run(run())
+        task = asyncio.create_task(flood())
+        await asyncio.sleep(1.0)
+        running.controller.guard_stop(True)
+        seen_s = await until(lambda: monitor.known.control_state.value == 'guardstop')
+        log_s = await until(lambda: monitor.known.event_log.value[-1].code == 10012)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert seen_s < 1.0 and log_s < 1.0
+
+
+async def test_queued_messages_do_not_block_other_tasks():
+    async with (
+        cell(endpoint={'interval_s': 0.01}) as (running, controller),
+        watched(controller) as monitor,
+    ):
+        (group,) = running.subscriptions.groups.values()
+        for _ in range(500):
+            await group.sockets[0].send_str(LOG_EVENT)
+        asked_s = monitor.known.joints.asked_s
+        await until(lambda: monitor.known.joints.asked_s > asked_s, 0.5)
+        assert len(monitor._due) <= 7
 
 
 def entries(kind, *sequences):

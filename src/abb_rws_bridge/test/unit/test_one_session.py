@@ -18,108 +18,93 @@ LOCATIONS = [b'http://[', b'', b'ws://h/poll/\xff']
 
 
 @pytest.mark.parametrize('location', LOCATIONS)
-def test_a_malformed_location_leaves_no_group_behind(location):
-    async def run():
-        async with emulator() as running, spoiler(running.port) as between:
-            endpoint = Endpoint('127.0.0.1', between.port, timeout_s=0.3, interval_s=0.005)
+async def test_a_malformed_location_leaves_no_group_behind(location):
+    async with emulator() as running, spoiler(running.port) as between:
+        endpoint = Endpoint('127.0.0.1', between.port, timeout_s=0.3, interval_s=0.005)
 
-            def garble(whole: bytes) -> bytes:
-                most.append(len(running.subscriptions.groups))
-                head = b'HTTP/1.1 201 Created\r\nContent-Length: 0\r\nLocation: '
-                return head + location + b'\r\n\r\n'
+        def garble(whole: bytes) -> bytes:
+            most.append(len(running.subscriptions.groups))
+            head = b'HTTP/1.1 201 Created\r\nContent-Length: 0\r\nLocation: '
+            return head + location + b'\r\n\r\n'
 
-            most: list[int] = []
-            between.garbage, between.only = garble, b'POST /subscription'
-            async with Controller(endpoint, USER, RWS1) as controller:
-                monitor = Monitor(controller)
-                task = asyncio.create_task(monitor.run())
-                await until(lambda: len(most) >= 4)
-                between.garbage = None
-                await until(lambda: monitor.subscription.live)
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
-            assert max(most) == 1 and not running.subscriptions.groups
-
-    asyncio.run(run())
-
-
-def test_a_session_lost_while_the_websocket_reconnects_gives_one_session():
-    async def run():
-        async with (
-            cell(endpoint={'interval_s': 0.005}) as (running, controller),
-            watched(controller) as monitor,
-        ):
-            handshakes, digest_user = [], running.sessions.digest_user
-
-            def watched_user(method, target, header):
-                handshakes.extend([header] if target.startswith('/poll') else [])
-                return digest_user(method, target, header)
-
-            running.sessions.digest_user = watched_user
-            running.faults.only, running.faults.busy = (
-                '/rw',
-                True,
-            )  # only the WebSocket gets through
-            running.sessions.end_all()  # aborts the WebSocket, too
-            await until(lambda: handshakes)
-            running.faults.clear()
+        most: list[int] = []
+        between.garbage, between.only = garble, b'POST /subscription'
+        async with Controller(endpoint, USER, RWS1) as controller:
+            monitor = Monitor(controller)
+            task = asyncio.create_task(monitor.run())
+            await until(lambda: len(most) >= 4)
+            between.garbage = None
             await until(lambda: monitor.subscription.live)
-            assert set(handshakes) == {''}  # a controller would open a session for credentials
-            assert running.sessions.opened == 2
-            assert len(running.sessions.table) == len(running.subscriptions.groups) == 1
-
-    asyncio.run(run())
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        assert max(most) == 1 and not running.subscriptions.groups
 
 
-def test_two_requests_that_each_open_a_session_leave_one():
-    async def run():
-        async with cell() as (running, controller):
-            await controller.system()
-            running.sessions.end_all()
-            running.faults.latency_s = 0.02  # both are sent with the lost session
-            await asyncio.gather(controller.joints(), controller.stop())
-            running.faults.clear()
-            assert running.sessions.opened == 3
-            await controller.settle()
-            await controller.joints()
-            assert len(running.sessions.table) == 1 and running.sessions.opened == 3
+async def test_a_session_lost_while_the_websocket_reconnects_gives_one_session():
+    async with (
+        cell(endpoint={'interval_s': 0.005}) as (running, controller),
+        watched(controller) as monitor,
+    ):
+        handshakes, digest_user = [], running.sessions.digest_user
 
-    asyncio.run(run())
+        def watched_user(method, target, header):
+            handshakes.extend([header] if target.startswith('/poll') else [])
+            return digest_user(method, target, header)
 
-
-def test_a_renewed_group_is_deleted_first():
-    async def run():
-        async with cell(2) as (running, controller), watched(controller) as monitor:
-            most = []
-            register = running.subscriptions.register
-
-            def registered(*arguments):
-                most.append(len(running.subscriptions.groups))
-                return register(*arguments)
-
-            running.subscriptions.register = registered
-            await monitor.subscription.suspect()
-            await until(lambda: monitor.subscription.live)
-            assert most == [0] and len(running.subscriptions.groups) == 1
-
-    asyncio.run(run())
+        running.sessions.digest_user = watched_user
+        running.faults.only, running.faults.busy = (
+            '/rw',
+            True,
+        )  # only the WebSocket gets through
+        running.sessions.end_all()  # aborts the WebSocket, too
+        await until(lambda: handshakes)
+        running.faults.clear()
+        await until(lambda: monitor.subscription.live)
+        assert set(handshakes) == {''}  # a controller would open a session for credentials
+        assert running.sessions.opened == 2
+        assert len(running.sessions.table) == len(running.subscriptions.groups) == 1
 
 
-def test_a_group_is_not_replaced_until_its_deletion_is_confirmed():
-    async def run():
-        async with emulator() as running, spoiler(running.port) as between:
-            endpoint = Endpoint('127.0.0.1', between.port, timeout_s=0.3, interval_s=0.005)
-            async with Controller(endpoint, USER, RWS1) as controller, watched(controller) as seen:
-                between.garbage, between.only = b'HTTP/1.1 500 Oh\r\n\r\n', b'DELETE /subscription'
-                await seen.subscription.suspect()
-                await until(lambda: between.spoilt >= 2)
-                assert seen.subscription.registrations == 1 and seen.known.link == UP
-                between.garbage = None
-                await until(lambda: seen.subscription.live)
-                assert seen.subscription.registrations == 2
-                assert len(running.subscriptions.groups) == 1
+async def test_two_requests_that_each_open_a_session_leave_one():
+    async with cell() as (running, controller):
+        await controller.system()
+        running.sessions.end_all()
+        running.faults.latency_s = 0.02  # both are sent with the lost session
+        await asyncio.gather(controller.joints(), controller.stop())
+        running.faults.clear()
+        assert running.sessions.opened == 3
+        await controller.settle()
+        await controller.joints()
+        assert len(running.sessions.table) == 1 and running.sessions.opened == 3
 
-    asyncio.run(run())
+
+async def test_a_renewed_group_is_deleted_first():
+    async with cell(2) as (running, controller), watched(controller) as monitor:
+        most = []
+        register = running.subscriptions.register
+
+        def registered(*arguments):
+            most.append(len(running.subscriptions.groups))
+            return register(*arguments)
+
+        running.subscriptions.register = registered
+        await monitor.subscription.suspect()
+        await until(lambda: monitor.subscription.live)
+        assert most == [0] and len(running.subscriptions.groups) == 1
+
+
+async def test_a_group_is_not_replaced_until_its_deletion_is_confirmed():
+    async with emulator() as running, spoiler(running.port) as between:
+        endpoint = Endpoint('127.0.0.1', between.port, timeout_s=0.3, interval_s=0.005)
+        async with Controller(endpoint, USER, RWS1) as controller, watched(controller) as seen:
+            between.garbage, between.only = b'HTTP/1.1 500 Oh\r\n\r\n', b'DELETE /subscription'
+            await seen.subscription.suspect()
+            await until(lambda: between.spoilt >= 2)
+            assert seen.subscription.registrations == 1 and seen.known.link == UP
+            between.garbage = None
+            await until(lambda: seen.subscription.live)
+            assert seen.subscription.registrations == 2
+            assert len(running.subscriptions.groups) == 1
 
 
 @pytest.mark.parametrize(

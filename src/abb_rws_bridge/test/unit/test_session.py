@@ -23,61 +23,49 @@ ALL = pytest.mark.parametrize('generation', [1, 2])
 
 
 @ALL
-def test_a_thousand_requests_use_one_session_and_one_challenge(generation):
-    async def run():
-        async with cell(generation) as (running, controller):
-            for _ in range(500):
-                await controller.joints()
-                await controller.execution()
-            assert running.sessions.opened == 1
-            assert running.sessions.challenges == (1 if generation == 1 else 0)
-            assert len(running.sessions.table) == 1
-        assert running.sessions.table == {}
-
-    asyncio.run(run())
+async def test_a_thousand_requests_use_one_session_and_one_challenge(generation):
+    async with cell(generation) as (running, controller):
+        for _ in range(500):
+            await controller.joints()
+            await controller.execution()
+        assert running.sessions.opened == 1
+        assert running.sessions.challenges == (1 if generation == 1 else 0)
+        assert len(running.sessions.table) == 1
+    assert running.sessions.table == {}
 
 
-def test_concurrent_first_requests_open_one_session():
-    async def run():
-        async with cell() as (running, controller):
-            await asyncio.gather(controller.system(), controller.stop(), controller.joints())
-            assert running.sessions.opened == 1
-
-    asyncio.run(run())
+async def test_concurrent_first_requests_open_one_session():
+    async with cell() as (running, controller):
+        await asyncio.gather(controller.system(), controller.stop(), controller.joints())
+        assert running.sessions.opened == 1
 
 
-def test_an_expired_session_is_renewed_without_a_new_challenge_and_a_lost_nonce_with_one():
-    async def run():
-        async with cell() as (running, controller):
-            await controller.system()
-            running.sessions.end_all()
-            await controller.system()
-            assert (
-                running.sessions.opened,
-                running.sessions.challenges,
-                controller.session.generation,
-            ) == (2, 1, 2)
-            running.sessions.end_all(forget_nonces=True)
-            # a write refused with 401 was not executed and is sent again
-            await controller.set_motors(True)
-            assert (running.sessions.opened, running.sessions.challenges) == (3, 2)
-            assert [path for path in running.writes] == ['/rw/panel/ctrlstate?setctrlstate']
-
-    asyncio.run(run())
+async def test_an_expired_session_is_renewed_without_a_new_challenge_and_a_lost_nonce_with_one():
+    async with cell() as (running, controller):
+        await controller.system()
+        running.sessions.end_all()
+        await controller.system()
+        assert (
+            running.sessions.opened,
+            running.sessions.challenges,
+            controller.session.generation,
+        ) == (2, 1, 2)
+        running.sessions.end_all(forget_nonces=True)
+        # a write refused with 401 was not executed and is sent again
+        await controller.set_motors(True)
+        assert (running.sessions.opened, running.sessions.challenges) == (3, 2)
+        assert [path for path in running.writes] == ['/rw/panel/ctrlstate?setctrlstate']
 
 
 @ALL
-def test_wrong_credentials_are_reported_without_repeated_requests(generation):
-    async def run():
-        async with (
-            emulator(generation) as running,
-            client(running, Credentials(USER.user, 'wrong')) as controller,
-        ):
-            with pytest.raises(errors.NotAuthorised, match='check the credentials'):
-                await controller.system()
-            assert running.requests <= 2 and running.sessions.opened == 0
-
-    asyncio.run(run())
+async def test_wrong_credentials_are_reported_without_repeated_requests(generation):
+    async with (
+        emulator(generation) as running,
+        client(running, Credentials(USER.user, 'wrong')) as controller,
+    ):
+        with pytest.raises(errors.NotAuthorised, match='check the credentials'):
+            await controller.system()
+        assert running.requests <= 2 and running.sessions.opened == 0
 
 
 @pytest.mark.parametrize('sequence', ['²', '9' * 5000, '-1', ''])
@@ -85,33 +73,27 @@ def test_a_log_entry_without_a_number_is_omitted(sequence):
     assert _log_entry(Item('elog-message-li', f'/rw/elog/0/{sequence}', {'code': '10012'})) is None
 
 
-def test_a_full_session_table_is_busy_until_a_session_is_free():
-    async def run():
-        async with emulator(session_limit=70) as running:
-            taken = [running.sessions.open(USER.user) for _ in range(70)]
-            async with client(running) as controller:
-                with pytest.raises(errors.Busy):
-                    await controller.system()
-                running.sessions.end(taken.pop())
+async def test_a_full_session_table_is_busy_until_a_session_is_free():
+    async with emulator(session_limit=70) as running:
+        taken = [running.sessions.open(USER.user) for _ in range(70)]
+        async with client(running) as controller:
+            with pytest.raises(errors.Busy):
                 await controller.system()
-                assert len(running.sessions.table) == 70
-            assert len(running.sessions.table) == 69  # logged out
+            running.sessions.end(taken.pop())
+            await controller.system()
+            assert len(running.sessions.table) == 70
+        assert len(running.sessions.table) == 69  # logged out
 
-    asyncio.run(run())
 
-
-def test_a_monitor_reports_busy_backs_off_and_recovers():
-    async def run():
-        async with cell() as (running, controller), watched(controller) as monitor:
-            running.faults.busy = True
-            assert await monitor.wait_for(lambda known: known.link == BUSY, 1.0)
-            before = running.requests
-            await asyncio.sleep(1.0)
-            assert running.requests - before <= 12  # joints and events, each with a growing pause
-            running.faults.clear()
-            assert await monitor.wait_for(lambda known: known.link == UP, 3.0)
-
-    asyncio.run(run())
+async def test_a_monitor_reports_busy_backs_off_and_recovers():
+    async with cell() as (running, controller), watched(controller) as monitor:
+        running.faults.busy = True
+        assert await monitor.wait_for(lambda known: known.link == BUSY, 1.0)
+        before = running.requests
+        await asyncio.sleep(1.0)
+        assert running.requests - before <= 12  # joints and events, each with a growing pause
+        running.faults.clear()
+        assert await monitor.wait_for(lambda known: known.link == UP, 3.0)
 
 
 @pytest.mark.parametrize('fault', ['silent', 'stall'])
@@ -132,41 +114,35 @@ def test_a_read_times_out_even_if_only_the_body_is_missing(fault):
 
 
 @pytest.mark.parametrize('fault', ['latency_s', 'truncate', 'stall'])
-def test_a_write_without_a_response_is_sent_once_with_unknown_outcome(fault):
-    async def run():
-        async with cell(endpoint={'timeout_s': 0.3}) as (running, controller):
-            await controller.system()
-            running.faults.only = '/rw/rapid/symbol'
-            setattr(running.faults, fault, 0.6 if fault == 'latency_s' else True)
-            before = running.requests
-            if fault == 'latency_s':
-                with pytest.raises(errors.OutcomeUnknown, match='read back'):
-                    await controller.set_symbol('T_ROB1/Module1/test_var_num', '5')
-            else:  # only a refusal has a body that can be cut
-                with pytest.raises(errors.OutcomeUnknown):
-                    await controller.set_symbol('T_ROB1/Module1/nosuch', '5')
-            assert running.requests - before == 1
+async def test_a_write_without_a_response_is_sent_once_with_unknown_outcome(fault):
+    async with cell(endpoint={'timeout_s': 0.3}) as (running, controller):
+        await controller.system()
+        running.faults.only = '/rw/rapid/symbol'
+        setattr(running.faults, fault, 0.6 if fault == 'latency_s' else True)
+        before = running.requests
+        if fault == 'latency_s':
+            with pytest.raises(errors.OutcomeUnknown, match='read back'):
+                await controller.set_symbol('T_ROB1/Module1/test_var_num', '5')
+        else:  # only a refusal has a body that can be cut
+            with pytest.raises(errors.OutcomeUnknown):
+                await controller.set_symbol('T_ROB1/Module1/nosuch', '5')
+        assert running.requests - before == 1
+        running.faults.clear()
+
+
+async def test_a_read_is_repeated_once_after_a_broken_connection():
+    async with cell() as (running, controller):
+        await controller.system()
+        spoil = running.faults._spoil
+
+        async def spoil_once(*arguments):
             running.faults.clear()
+            return await spoil(*arguments)
 
-    asyncio.run(run())
-
-
-def test_a_read_is_repeated_once_after_a_broken_connection():
-    async def run():
-        async with cell() as (running, controller):
-            await controller.system()
-            spoil = running.faults._spoil
-
-            async def spoil_once(*arguments):
-                running.faults.clear()
-                return await spoil(*arguments)
-
-            running.faults._spoil, running.faults.truncate = spoil_once, True
-            before = running.requests
-            await controller.joints()
-            assert running.requests - before == 2
-
-    asyncio.run(run())
+        running.faults._spoil, running.faults.truncate = spoil_once, True
+        before = running.requests
+        await controller.joints()
+        assert running.requests - before == 2
 
 
 @pytest.mark.parametrize(
@@ -178,51 +154,42 @@ def test_a_read_is_repeated_once_after_a_broken_connection():
         ('busy', errors.Busy),
     ],
 )
-def test_corrupted_responses_raise_typed_errors(fault, kind):
-    async def run():
-        async with cell() as (running, controller):
-            await controller.system()
-            setattr(running.faults, fault, True)
-            before = running.requests
-            with pytest.raises(kind):
-                await controller.joints()
-            assert running.requests - before <= 2
-            running.faults.clear()
+async def test_corrupted_responses_raise_typed_errors(fault, kind):
+    async with cell() as (running, controller):
+        await controller.system()
+        setattr(running.faults, fault, True)
+        before = running.requests
+        with pytest.raises(kind):
             await controller.joints()
-
-    asyncio.run(run())
+        assert running.requests - before <= 2
+        running.faults.clear()
+        await controller.joints()
 
 
 @ALL
 @pytest.mark.parametrize('fault', ['truncate', 'stall'])
-def test_a_session_is_kept_although_its_first_response_was_cut(generation, fault):
-    async def run():
-        async with cell(generation, endpoint={'timeout_s': 0.2}) as (running, controller):
-            await controller.system()
-            running.sessions.end_all()
-            setattr(running.faults, fault, True)
-            with pytest.raises(errors.RwsError):
-                await controller.joints()
-            running.faults.clear()
+async def test_a_session_is_kept_although_its_first_response_was_cut(generation, fault):
+    async with cell(generation, endpoint={'timeout_s': 0.2}) as (running, controller):
+        await controller.system()
+        running.sessions.end_all()
+        setattr(running.faults, fault, True)
+        with pytest.raises(errors.RwsError):
             await controller.joints()
-            assert (
-                running.sessions.opened,
-                len(running.sessions.table),
-                controller.session.generation,
-            ) == (2, 1, 2)
+        running.faults.clear()
+        await controller.joints()
+        assert (
+            running.sessions.opened,
+            len(running.sessions.table),
+            controller.session.generation,
+        ) == (2, 1, 2)
 
-    asyncio.run(run())
 
-
-def test_a_closed_port_is_unreachable():
-    async def run():
-        async with emulator() as running:
-            port = running.port
-        async with client(running) as controller:
-            with pytest.raises(errors.Unreachable, match=f':{port} cannot be reached'):
-                await controller.system()
-
-    asyncio.run(run())
+async def test_a_closed_port_is_unreachable():
+    async with emulator() as running:
+        port = running.port
+    async with client(running) as controller:
+        with pytest.raises(errors.Unreachable, match=f':{port} cannot be reached'):
+            await controller.system()
 
 
 def test_tls_certificates_are_verified_by_default(tmp_path, self_signed):
@@ -270,16 +237,13 @@ def test_clear_text_is_allowed_on_loopback(host):
         ('206 Partial Content', errors.OutcomeUnknown),
     ],
 )
-def test_only_the_documented_status_is_success(status, kind):
-    async def run():
-        async with (
-            emulator() as running,
-            spoiler(running.port) as between,
-            client(running, port=between.port) as controller,
-        ):
-            between.garbage = answer('', 'Location: /', status=status)
-            with pytest.raises(kind, match=f'HTTP {status[:3]} instead of 204'):
-                await controller.stop()
-            between.garbage = None
-
-    asyncio.run(run())
+async def test_only_the_documented_status_is_success(status, kind):
+    async with (
+        emulator() as running,
+        spoiler(running.port) as between,
+        client(running, port=between.port) as controller,
+    ):
+        between.garbage = answer('', 'Location: /', status=status)
+        with pytest.raises(kind, match=f'HTTP {status[:3]} instead of 204'):
+            await controller.stop()
+        between.garbage = None

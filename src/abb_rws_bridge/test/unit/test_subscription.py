@@ -47,197 +47,161 @@ async def ended(task):
 
 
 @ALL
-def test_events_arrive_in_order_with_the_path_as_subscribed(generation):
-    async def run():
-        async with cell(generation) as (running, controller):
-            mine, events, gaps = subscription(
-                controller, {SIGNAL: HIGH, SYMBOL: HIGH, '/rw/elog/0': LOW}
-            )
-            task = asyncio.create_task(mine.run())
-            await until(lambda: mine.live)
-            assert gaps == [1]
-            for value in (1.0, 0.0, 1.0):
-                running.controller.signals.put('DeviceNet/d652/DO_01', value)
-                await asyncio.sleep(0.08)
-            await controller.set_symbol('T_ROB1/Module1/test_var_num', '7')
-            running.controller.log(10011)
-            await until(lambda: len(events) >= 5, 1.0)
-            assert [e.fields['lvalue'] for e in events if e.resource == SIGNAL] == ['1', '0', '1']
-            assert [e.fields['value'] for e in events if e.resource == SYMBOL] == ['7']
-            assert [e.fields['seqnum'] for e in events if e.kind == 'elog-message-ev'] == ['3']
-            await ended(task)
-            assert running.subscriptions.groups == {}
-
-    asyncio.run(run())
+async def test_events_arrive_in_order_with_the_path_as_subscribed(generation):
+    async with cell(generation) as (running, controller):
+        mine, events, gaps = subscription(
+            controller, {SIGNAL: HIGH, SYMBOL: HIGH, '/rw/elog/0': LOW}
+        )
+        task = asyncio.create_task(mine.run())
+        await until(lambda: mine.live)
+        assert gaps == [1]
+        for value in (1.0, 0.0, 1.0):
+            running.controller.signals.put('DeviceNet/d652/DO_01', value)
+            await asyncio.sleep(0.08)
+        await controller.set_symbol('T_ROB1/Module1/test_var_num', '7')
+        running.controller.log(10011)
+        await until(lambda: len(events) >= 5, 1.0)
+        assert [e.fields['lvalue'] for e in events if e.resource == SIGNAL] == ['1', '0', '1']
+        assert [e.fields['value'] for e in events if e.resource == SYMBOL] == ['7']
+        assert [e.fields['seqnum'] for e in events if e.kind == 'elog-message-ev'] == ['3']
+        await ended(task)
+        assert running.subscriptions.groups == {}
 
 
-def test_the_host_in_the_response_is_ignored():
-    async def run():
-        async with cell(advertised_host='192.168.125.1:80') as (_running, controller):
+async def test_the_host_in_the_response_is_ignored():
+    async with cell(advertised_host='192.168.125.1:80') as (_running, controller):
+        mine, _, _ = subscription(controller, {SIGNAL: HIGH})
+        task = asyncio.create_task(mine.run())
+        await until(lambda: mine.live, 1.0)
+        await ended(task)
+
+
+async def test_a_broken_socket_reconnects_to_the_same_group():
+    async with cell() as (running, controller):
+        mine, events, gaps = subscription(controller, {SIGNAL: HIGH})
+        task = asyncio.create_task(mine.run())
+        await until(lambda: mine.live)
+        await running.websockets.close(WSCloseCode.GOING_AWAY, '')
+        await until(lambda: len(gaps) == 2, 1.0)
+        assert mine.registrations == 1
+        running.controller.signals.put('DeviceNet/d652/DO_01', 1.0)
+        await until(lambda: len(events) == 1, 1.0)
+        await ended(task)
+
+
+@ALL
+async def test_a_lost_registration_is_renewed(generation):
+    async with cell(generation) as (running, controller):
+        mine, events, gaps = subscription(controller, {SIGNAL: HIGH})
+        task = asyncio.create_task(mine.run())
+        await until(lambda: mine.live)
+        running.subscriptions.remove_all()
+        await until(lambda: len(gaps) == 2, 1.5)
+        assert mine.registrations == 2
+        running.controller.signals.put('DeviceNet/d652/DO_01', 1.0)
+        await until(lambda: len(events) == 1, 1.0)
+        await ended(task)
+
+
+async def test_a_half_open_socket_is_detected_by_its_missing_pong():
+    async with cell() as (running, controller):
+        mine, _, gaps = subscription(controller, {SIGNAL: HIGH})
+        task = asyncio.create_task(mine.run())
+        await until(lambda: mine.live)
+        running.websockets.silence(True)
+        await until(lambda: not mine.live, 1.5 * PING_S + 0.6)
+        running.websockets.silence(False)
+        await until(lambda: len(gaps) == 2, 2.0)
+        await ended(task)
+
+
+async def test_the_client_sends_no_frames_to_omnicore():
+    async with cell(2) as (running, controller):
+        mine, _, gaps = subscription(controller, {SIGNAL: HIGH})
+        task = asyncio.create_task(mine.run())
+        await until(lambda: mine.live)
+        await asyncio.sleep(4 * PING_S)
+        assert gaps == [1]
+        await running.websockets.close(WSCloseCode.POLICY_VIOLATION, 'Client cannot send data.')
+        await until(lambda: not mine.live, 1.0)
+        await until(lambda: mine.live, 1.0)
+        await ended(task)
+
+
+@ALL
+async def test_values_are_read_again_after_a_gap(generation):
+    async with (
+        cell(generation, endpoint={'interval_s': 0.03}) as (running, controller),
+        watched(controller, ping_s=PING_S) as monitor,
+    ):
+        await monitor.wait_for(lambda known: known.event_log is not None, 2.0)
+        running.faults.only, running.faults.busy = '/poll', True
+        await running.websockets.close(WSCloseCode.GOING_AWAY, '')
+        await until(lambda: not monitor.subscription.live, 1.0)
+        running.controller.log(10012)  # the log is polled every few seconds only
+        running.faults.clear()
+        await monitor.wait_for(lambda known: monitor.subscription.live, 3.0)
+        assert await monitor.wait_for(lambda known: known.event_log.value[-1].code == 10012, 1.5)
+
+
+async def test_duplicate_and_late_events_are_corrected_by_the_next_read():
+    async with (
+        cell(endpoint={'interval_s': 0.02}) as (running, controller),
+        watched(controller) as monitor,
+    ):
+        changed = []
+        monitor._on_change = changed.append
+        state = '/rw/panel/ctrlstate;ctrlstate'
+        late = (
+            f'<li class="pnl-ctrlstate-ev"><a href="{state}" rel="self"/>'
+            '<span class="ctrlstate">motoron</span></li>'
+        )
+        event = PAGE.format(late)
+        (socket,) = [s for group in running.subscriptions.groups.values() for s in group.sockets]
+        for _ in range(3):
+            await socket.send_str(event)
+        await until(lambda: changed.count('control_state') >= 3, 1.0)
+        assert await monitor.wait_for(
+            lambda known: known.control_state.value == 'motoroff', 1.5
+        )  # the actual state
+        assert not running.writes and monitor.known.link == UP
+
+        running.controller.log(10012)
+        await monitor.wait_for(
+            lambda known: known.event_log is not None and known.event_log.value[-1].code == 10012,
+            2.0,
+        )
+        entries = [entry.sequence for entry in monitor.known.event_log.value]
+        running.controller.on_change('/rw/elog/0')
+        running.controller.on_change('/rw/elog/0')
+        await until(lambda: changed.count('event_log') >= 2, 2.0)
+        assert [entry.sequence for entry in monitor.known.event_log.value] == entries
+
+
+async def test_orphaned_groups_do_not_block_new_subscriptions():
+    async with cell() as (running, controller):
+        for _ in range(2):
             mine, _, _ = subscription(controller, {SIGNAL: HIGH})
             task = asyncio.create_task(mine.run())
-            await until(lambda: mine.live, 1.0)
+            await until(lambda mine=mine: mine.live)
+            running.faults.busy = True
+            running.connections.cut()
             await ended(task)
-
-    asyncio.run(run())
-
-
-def test_a_broken_socket_reconnects_to_the_same_group():
-    async def run():
-        async with cell() as (running, controller):
-            mine, events, gaps = subscription(controller, {SIGNAL: HIGH})
-            task = asyncio.create_task(mine.run())
-            await until(lambda: mine.live)
-            await running.websockets.close(WSCloseCode.GOING_AWAY, '')
-            await until(lambda: len(gaps) == 2, 1.0)
-            assert mine.registrations == 1
-            running.controller.signals.put('DeviceNet/d652/DO_01', 1.0)
-            await until(lambda: len(events) == 1, 1.0)
-            await ended(task)
-
-    asyncio.run(run())
-
-
-@ALL
-def test_a_lost_registration_is_renewed(generation):
-    async def run():
-        async with cell(generation) as (running, controller):
-            mine, events, gaps = subscription(controller, {SIGNAL: HIGH})
-            task = asyncio.create_task(mine.run())
-            await until(lambda: mine.live)
-            running.subscriptions.remove_all()
-            await until(lambda: len(gaps) == 2, 1.5)
-            assert mine.registrations == 2
-            running.controller.signals.put('DeviceNet/d652/DO_01', 1.0)
-            await until(lambda: len(events) == 1, 1.0)
-            await ended(task)
-
-    asyncio.run(run())
-
-
-def test_a_half_open_socket_is_detected_by_its_missing_pong():
-    async def run():
-        async with cell() as (running, controller):
-            mine, _, gaps = subscription(controller, {SIGNAL: HIGH})
-            task = asyncio.create_task(mine.run())
-            await until(lambda: mine.live)
-            running.websockets.silence(True)
-            await until(lambda: not mine.live, 1.5 * PING_S + 0.6)
-            running.websockets.silence(False)
-            await until(lambda: len(gaps) == 2, 2.0)
-            await ended(task)
-
-    asyncio.run(run())
-
-
-def test_the_client_sends_no_frames_to_omnicore():
-    async def run():
-        async with cell(2) as (running, controller):
-            mine, _, gaps = subscription(controller, {SIGNAL: HIGH})
-            task = asyncio.create_task(mine.run())
-            await until(lambda: mine.live)
-            await asyncio.sleep(4 * PING_S)
-            assert gaps == [1]
-            await running.websockets.close(WSCloseCode.POLICY_VIOLATION, 'Client cannot send data.')
-            await until(lambda: not mine.live, 1.0)
-            await until(lambda: mine.live, 1.0)
-            await ended(task)
-
-    asyncio.run(run())
-
-
-@ALL
-def test_values_are_read_again_after_a_gap(generation):
-    async def run():
-        async with (
-            cell(generation, endpoint={'interval_s': 0.03}) as (running, controller),
-            watched(controller, ping_s=PING_S) as monitor,
-        ):
-            await monitor.wait_for(lambda known: known.event_log is not None, 2.0)
-            running.faults.only, running.faults.busy = '/poll', True
-            await running.websockets.close(WSCloseCode.GOING_AWAY, '')
-            await until(lambda: not monitor.subscription.live, 1.0)
-            running.controller.log(10012)  # the log is polled every few seconds only
             running.faults.clear()
-            await monitor.wait_for(lambda known: monitor.subscription.live, 3.0)
-            assert await monitor.wait_for(
-                lambda known: known.event_log.value[-1].code == 10012, 1.5
-            )
-
-    asyncio.run(run())
-
-
-def test_duplicate_and_late_events_are_corrected_by_the_next_read():
-    async def run():
-        async with (
-            cell(endpoint={'interval_s': 0.02}) as (running, controller),
-            watched(controller) as monitor,
-        ):
-            changed = []
-            monitor._on_change = changed.append
-            state = '/rw/panel/ctrlstate;ctrlstate'
-            late = (
-                f'<li class="pnl-ctrlstate-ev"><a href="{state}" rel="self"/>'
-                '<span class="ctrlstate">motoron</span></li>'
-            )
-            event = PAGE.format(late)
-            (socket,) = [
-                s for group in running.subscriptions.groups.values() for s in group.sockets
-            ]
-            for _ in range(3):
-                await socket.send_str(event)
-            await until(lambda: changed.count('control_state') >= 3, 1.0)
-            assert await monitor.wait_for(
-                lambda known: known.control_state.value == 'motoroff', 1.5
-            )  # the actual state
-            assert not running.writes and monitor.known.link == UP
-
-            running.controller.log(10012)
-            await monitor.wait_for(
-                lambda known: (
-                    known.event_log is not None and known.event_log.value[-1].code == 10012
-                ),
-                2.0,
-            )
-            entries = [entry.sequence for entry in monitor.known.event_log.value]
-            running.controller.on_change('/rw/elog/0')
-            running.controller.on_change('/rw/elog/0')
-            await until(lambda: changed.count('event_log') >= 2, 2.0)
-            assert [entry.sequence for entry in monitor.known.event_log.value] == entries
-
-    asyncio.run(run())
+        assert len(running.subscriptions.groups) == 2  # the limit of a session
+        mine, _, _ = subscription(controller, {SIGNAL: HIGH})
+        task = asyncio.create_task(mine.run())
+        await until(lambda: mine.live, 2.0)
+        assert len(running.subscriptions.groups) == 1 and len(running.sessions.table) == 1
+        await ended(task)
 
 
-def test_orphaned_groups_do_not_block_new_subscriptions():
-    async def run():
-        async with cell() as (running, controller):
-            for _ in range(2):
-                mine, _, _ = subscription(controller, {SIGNAL: HIGH})
-                task = asyncio.create_task(mine.run())
-                await until(lambda mine=mine: mine.live)
-                running.faults.busy = True
-                running.connections.cut()
-                await ended(task)
-                running.faults.clear()
-            assert len(running.subscriptions.groups) == 2  # the limit of a session
-            mine, _, _ = subscription(controller, {SIGNAL: HIGH})
-            task = asyncio.create_task(mine.run())
-            await until(lambda: mine.live, 2.0)
-            assert len(running.subscriptions.groups) == 1 and len(running.sessions.table) == 1
-            await ended(task)
-
-    asyncio.run(run())
-
-
-def test_a_change_without_its_event_renews_the_subscription():
-    async def run():
-        async with cell(2) as (running, controller), watched(controller) as monitor:
-            running.websockets.silence(True)  # without pings only the missing event shows it
-            running.controller.set_operation_mode('MANR')
-            assert await monitor.wait_for(lambda known: known.operation_mode.value == 'MANR', 1.0)
-            await until(lambda: monitor.subscription.registrations == 2, 2.0)
-
-    asyncio.run(run())
+async def test_a_change_without_its_event_renews_the_subscription():
+    async with cell(2) as (running, controller), watched(controller) as monitor:
+        running.websockets.silence(True)  # without pings only the missing event shows it
+        running.controller.set_operation_mode('MANR')
+        assert await monitor.wait_for(lambda known: known.operation_mode.value == 'MANR', 1.0)
+        await until(lambda: monitor.subscription.registrations == 2, 2.0)
 
 
 def test_the_value_of_a_variable_is_in_the_second_item():
@@ -251,37 +215,29 @@ def test_the_value_of_a_variable_is_in_the_second_item():
     ]
 
 
-def test_a_malformed_message_counts_as_a_gap():
-    async def run():
-        async with cell() as (running, controller):
-            mine, events, gaps = subscription(controller, {SIGNAL: HIGH})
-            task = asyncio.create_task(mine.run())
-            await until(lambda: mine.live)
-            for group in running.subscriptions.groups.values():
-                await group.sockets[0].send_str('<html><body><div>')
-            await until(lambda: len(gaps) == 2, 1.0)
-            assert mine.live and events == []
-            await ended(task)
-
-    asyncio.run(run())
+async def test_a_malformed_message_counts_as_a_gap():
+    async with cell() as (running, controller):
+        mine, events, gaps = subscription(controller, {SIGNAL: HIGH})
+        task = asyncio.create_task(mine.run())
+        await until(lambda: mine.live)
+        for group in running.subscriptions.groups.values():
+            await group.sockets[0].send_str('<html><body><div>')
+        await until(lambda: len(gaps) == 2, 1.0)
+        assert mine.live and events == []
+        await ended(task)
 
 
-def test_recovery_after_a_restart_of_the_controller():
+async def test_recovery_after_a_restart_of_the_controller():
     """No tasks while booting, then ready with a new session and registration (T14)."""
 
-    async def run():
-        async with cell() as (running, controller), watched(controller) as monitor:
-            restarting = asyncio.create_task(running.restart(down_s=0.3, boot_s=0.6))
-            assert await monitor.wait_for(lambda known: known.link != UP, 1.0)
-            assert not monitor.known.ready
-            assert await monitor.wait_for(
-                lambda known: known.link == UP and known.tasks.value == (), 2.0
-            )
-            assert not monitor.known.ready
-            assert await monitor.wait_for(
-                lambda known: known.ready and monitor.subscription.live, 4.0
-            )
-            assert controller.session.generation == 2 and len(running.sessions.table) == 1
-            await restarting
-
-    asyncio.run(run())
+    async with cell() as (running, controller), watched(controller) as monitor:
+        restarting = asyncio.create_task(running.restart(down_s=0.3, boot_s=0.6))
+        assert await monitor.wait_for(lambda known: known.link != UP, 1.0)
+        assert not monitor.known.ready
+        assert await monitor.wait_for(
+            lambda known: known.link == UP and known.tasks.value == (), 2.0
+        )
+        assert not monitor.known.ready
+        assert await monitor.wait_for(lambda known: known.ready and monitor.subscription.live, 4.0)
+        assert controller.session.generation == 2 and len(running.sessions.table) == 1
+        await restarting
