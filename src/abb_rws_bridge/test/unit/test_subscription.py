@@ -1,6 +1,7 @@
 """Events, and recovery from every way of losing them (T8)."""
 
 import asyncio
+from contextlib import asynccontextmanager
 
 import pytest
 from aiohttp import WSCloseCode
@@ -17,43 +18,40 @@ SIGNAL, SYMBOL = (
     '/rw/iosystem/signals/DO_01;state',
     '/rw/rapid/symbol/data/RAPID/T_ROB1/Module1/test_var_num;value',
 )
-
+RESOURCES = {SIGNAL: HIGH, SYMBOL: HIGH, '/rw/elog/0': LOW}
 PAGE = (
     '<html xmlns="http://www.w3.org/1999/xhtml"><body><div class="state"><ul>{}</ul></div>'
     '</body></html>'
 )
 
 
-def subscription(controller, resources, **options):
+@asynccontextmanager
+async def subscribed(controller, resources):
+    """Running subscription, its events and gaps."""
     events, gaps = [], []
-    return (
-        Subscription(
-            controller.session,
-            controller.dialect,
-            resources,
-            events.append,
-            lambda: gaps.append(1),
-            PING_S,
-            **options,
-        ),
-        events,
-        gaps,
+    mine = Subscription(
+        controller.session,
+        controller.dialect,
+        resources,
+        events.append,
+        lambda: gaps.append(1),
+        PING_S,
     )
-
-
-async def ended(task):
-    task.cancel()
-    await asyncio.gather(task, return_exceptions=True)
+    task = asyncio.create_task(mine.run())
+    await until(lambda: mine.live, 2.0)
+    try:
+        yield mine, events, gaps
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 @ALL
 async def test_events_arrive_in_order_with_the_path_as_subscribed(generation):
-    async with cell(generation) as (running, controller):
-        mine, events, gaps = subscription(
-            controller, {SIGNAL: HIGH, SYMBOL: HIGH, '/rw/elog/0': LOW}
-        )
-        task = asyncio.create_task(mine.run())
-        await until(lambda: mine.live)
+    async with (
+        cell(generation) as (running, controller),
+        subscribed(controller, RESOURCES) as (_mine, events, gaps),
+    ):
         assert gaps == [1]
         for value in (1.0, 0.0, 1.0):
             running.controller.signals.put('DeviceNet/d652/DO_01', value)
@@ -64,68 +62,62 @@ async def test_events_arrive_in_order_with_the_path_as_subscribed(generation):
         assert [e.fields['lvalue'] for e in events if e.resource == SIGNAL] == ['1', '0', '1']
         assert [e.fields['value'] for e in events if e.resource == SYMBOL] == ['7']
         assert [e.fields['seqnum'] for e in events if e.kind == 'elog-message-ev'] == ['3']
-        await ended(task)
-        assert running.subscriptions.groups == {}
 
 
 async def test_the_host_in_the_response_is_ignored():
-    async with cell(advertised_host='192.168.125.1:80') as (_running, controller):
-        mine, _, _ = subscription(controller, {SIGNAL: HIGH})
-        task = asyncio.create_task(mine.run())
-        await until(lambda: mine.live, 1.0)
-        await ended(task)
+    async with (
+        cell(advertised_host='192.168.125.1:80') as (_running, controller),
+        subscribed(controller, {SIGNAL: HIGH}) as (mine, _, _),
+    ):
+        assert mine.live
 
 
 async def test_a_broken_socket_reconnects_to_the_same_group():
-    async with cell() as (running, controller):
-        mine, events, gaps = subscription(controller, {SIGNAL: HIGH})
-        task = asyncio.create_task(mine.run())
-        await until(lambda: mine.live)
+    async with (
+        cell() as (running, controller),
+        subscribed(controller, {SIGNAL: HIGH}) as (mine, events, gaps),
+    ):
         await running.websockets.close(WSCloseCode.GOING_AWAY, '')
         await until(lambda: len(gaps) == 2, 1.0)
         assert mine.registrations == 1
         running.controller.signals.put('DeviceNet/d652/DO_01', 1.0)
         await until(lambda: len(events) == 1, 1.0)
-        await ended(task)
 
 
 @ALL
 async def test_a_lost_registration_is_renewed(generation):
-    async with cell(generation) as (running, controller):
-        mine, events, gaps = subscription(controller, {SIGNAL: HIGH})
-        task = asyncio.create_task(mine.run())
-        await until(lambda: mine.live)
+    async with (
+        cell(generation) as (running, controller),
+        subscribed(controller, {SIGNAL: HIGH}) as (mine, events, gaps),
+    ):
         running.subscriptions.remove_all()
         await until(lambda: len(gaps) == 2, 1.5)
         assert mine.registrations == 2
         running.controller.signals.put('DeviceNet/d652/DO_01', 1.0)
         await until(lambda: len(events) == 1, 1.0)
-        await ended(task)
 
 
 async def test_a_half_open_socket_is_detected_by_its_missing_pong():
-    async with cell() as (running, controller):
-        mine, _, gaps = subscription(controller, {SIGNAL: HIGH})
-        task = asyncio.create_task(mine.run())
-        await until(lambda: mine.live)
+    async with (
+        cell() as (running, controller),
+        subscribed(controller, {SIGNAL: HIGH}) as (mine, _, gaps),
+    ):
         running.websockets.silence(True)
         await until(lambda: not mine.live, 1.5 * PING_S + 0.6)
         running.websockets.silence(False)
         await until(lambda: len(gaps) == 2, 2.0)
-        await ended(task)
 
 
 async def test_the_client_sends_no_frames_to_omnicore():
-    async with cell(2) as (running, controller):
-        mine, _, gaps = subscription(controller, {SIGNAL: HIGH})
-        task = asyncio.create_task(mine.run())
-        await until(lambda: mine.live)
+    async with (
+        cell(2) as (running, controller),
+        subscribed(controller, {SIGNAL: HIGH}) as (mine, _, gaps),
+    ):
         await asyncio.sleep(4 * PING_S)
         assert gaps == [1]
         await running.websockets.close(WSCloseCode.POLICY_VIOLATION, 'Client cannot send data.')
         await until(lambda: not mine.live, 1.0)
         await until(lambda: mine.live, 1.0)
-        await ended(task)
 
 
 @ALL
@@ -181,19 +173,13 @@ async def test_duplicate_and_late_events_are_corrected_by_the_next_read():
 async def test_orphaned_groups_do_not_block_new_subscriptions():
     async with cell() as (running, controller):
         for _ in range(2):
-            mine, _, _ = subscription(controller, {SIGNAL: HIGH})
-            task = asyncio.create_task(mine.run())
-            await until(lambda mine=mine: mine.live)
-            running.faults.busy = True
-            running.connections.cut()
-            await ended(task)
+            async with subscribed(controller, {SIGNAL: HIGH}):
+                running.faults.busy = True
+                running.connections.cut()
             running.faults.clear()
         assert len(running.subscriptions.groups) == 2  # the limit of a session
-        mine, _, _ = subscription(controller, {SIGNAL: HIGH})
-        task = asyncio.create_task(mine.run())
-        await until(lambda: mine.live, 2.0)
-        assert len(running.subscriptions.groups) == 1 and len(running.sessions.table) == 1
-        await ended(task)
+        async with subscribed(controller, {SIGNAL: HIGH}):
+            assert len(running.subscriptions.groups) == 1 and len(running.sessions.table) == 1
 
 
 async def test_a_change_without_its_event_renews_the_subscription():
@@ -216,15 +202,14 @@ def test_the_value_of_a_variable_is_in_the_second_item():
 
 
 async def test_a_malformed_message_counts_as_a_gap():
-    async with cell() as (running, controller):
-        mine, events, gaps = subscription(controller, {SIGNAL: HIGH})
-        task = asyncio.create_task(mine.run())
-        await until(lambda: mine.live)
+    async with (
+        cell() as (running, controller),
+        subscribed(controller, {SIGNAL: HIGH}) as (mine, events, gaps),
+    ):
         for group in running.subscriptions.groups.values():
             await group.sockets[0].send_str('<html><body><div>')
         await until(lambda: len(gaps) == 2, 1.0)
         assert mine.live and events == []
-        await ended(task)
 
 
 async def test_recovery_after_a_restart_of_the_controller():
