@@ -6,20 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.spatial.transform import Rotation
 
 from abb_rws_bridge import mapping
 from abb_rws_bridge.errors import BadResponse, ConfigurationError
+from abb_rws_emulator.controller import irb120 as emulated
 
 
-@given(st.tuples(*[st.floats(-1, 1)] * 4).filter(lambda q: np.linalg.norm(q) > 0.1))
-def test_quaternions_have_the_scalar_last_and_non_negative(q):
-    rotation = Rotation.from_quat(q)
-    expected = rotation.as_quat(canonical=True)
-    found = mapping.q_xyzw(rotation.as_matrix())
+@given(st.lists(st.floats(-3.1, 3.1), min_size=6, max_size=6))
+def test_quaternions_have_the_scalar_last_and_non_negative(joints_rad):
+    rotation = emulated.tool_pose(np.array(joints_rad))[:3, :3]
+    found, expected = mapping.q_xyzw(rotation), np.roll(emulated.quaternion(rotation), -1)
     assert found[3] >= 0.0
-    if expected[3] > 1e-6:  # else the sign is arbitrary
-        np.testing.assert_allclose(found, expected, atol=1e-9)
+    assert abs(found @ expected) == pytest.approx(1.0, abs=1e-9)
 
 
 def test_a_jointtarget_is_in_degrees():
