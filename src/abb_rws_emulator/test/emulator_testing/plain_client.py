@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 import time
+from contextlib import asynccontextmanager
 
 import aiohttp
 from yarl import URL
@@ -62,24 +63,21 @@ def authorization(method: str, target: str, nonce: str, count: int = 1) -> str:
     )
 
 
-def serve(work, generation: int = 1, keep_cookies: bool = True, **options):
-    async def run():
-        async with Emulator(
-            Options({USER: PASSWORD}, generation=generation, **options), clock=time.monotonic
-        ) as emulator:
-            jar = aiohttp.CookieJar(unsafe=True) if keep_cookies else aiohttp.DummyCookieJar()
-            auth = (
-                {}
-                if generation == 1
-                else {
-                    'Authorization': 'Basic RGVmYXVsdCBVc2VyOnJvYm90aWNz',
-                    'Accept': 'application/hal+json;v=2.0',
-                }
-            )
-            async with aiohttp.ClientSession(cookie_jar=jar, headers=auth) as http:
-                await work(emulator, PlainClient(emulator.port, http))
-
-    asyncio.run(run())
+@asynccontextmanager
+async def served(generation: int = 1, keep_cookies: bool = True, **options):
+    """Running emulator and a client of it."""
+    async with Emulator(
+        Options({USER: PASSWORD}, generation=generation, **options), clock=time.monotonic
+    ) as emulator:
+        jar = aiohttp.CookieJar(unsafe=True) if keep_cookies else aiohttp.DummyCookieJar()
+        headers = {
+            'Authorization': 'Basic RGVmYXVsdCBVc2VyOnJvYm90aWNz',
+            'Accept': 'application/hal+json;v=2.0',
+        }
+        async with aiohttp.ClientSession(
+            cookie_jar=jar, headers=headers if generation == 2 else {}
+        ) as http:
+            yield emulator, PlainClient(emulator.port, http)
 
 
 async def until(condition, deadline_s: float = 5.0) -> None:

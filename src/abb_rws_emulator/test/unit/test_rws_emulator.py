@@ -11,13 +11,13 @@ from abb_rws_emulator import cli
 from abb_rws_emulator.control_port import ControlPort
 from abb_rws_emulator.controller.gripper_cell import IN_POSITION_SYMBOL
 from abb_rws_emulator.http.sessions import Sessions
-from emulator_testing.plain_client import PASSWORD, START, USER, serve, until
+from emulator_testing.plain_client import PASSWORD, START, USER, served, until
 
 pytestmark = pytest.mark.steady_clock
 
 
-def test_challenge_cookies_and_exact_content_types():
-    async def work(emulator, ask):
+async def test_challenge_cookies_and_exact_content_types():
+    async with served() as (emulator, ask):
         async with ask.http.get(ask.base + '/rw/system') as bare:
             assert bare.status == 401
             assert (
@@ -38,17 +38,13 @@ def test_challenge_cookies_and_exact_content_types():
         assert '<li class="pnl-opmode" title="opmode"><span class="opmode">AUTO</span></li>' in text
         assert 'Set-Cookie' not in headers and emulator.sessions.opened == 1
 
-    serve(work)
 
-
-def test_a_client_without_cookies_opens_sessions_up_to_the_limit():
-    async def work(emulator, ask):
+async def test_a_client_without_cookies_opens_sessions_up_to_the_limit():
+    async with served(keep_cookies=False) as (emulator, ask):
         statuses = [(await ask('GET', '/rw/system'))[0] for _ in range(72)]
         assert statuses == [200] * 70 + [503] * 2
         emulator.sessions.end_all()
         assert (await ask('GET', '/rw/system'))[0] == 200
-
-    serve(work, keep_cookies=False)
 
 
 def test_sessions_expire_when_idle_and_by_age():
@@ -62,10 +58,9 @@ def test_sessions_expire_when_idle_and_by_age():
     assert sessions.known(busy) is None and ended == [idle, busy]
 
 
-def test_the_requests_of_the_gripper_paper():
+async def test_the_requests_of_the_gripper_paper():
     """Paths of its program, and indices in the list of signals."""
-
-    async def work(emulator, ask):
+    async with served() as (emulator, ask):
         _, _, text = await ask('GET', '/rw/rapid/tasks/T_ROB1/motion?resource=jointtarget&json=1')
         joints = json.loads(text)['_embedded']['_state'][0]
         assert [joints[f'j{i}'] for i in range(1, 7)] == ['0', '0', '0', '0', '30', '0']
@@ -113,8 +108,6 @@ def test_the_requests_of_the_gripper_paper():
             np.rad2deg(emulator.controller.robot.joints_rad), [0, 0, 0, 0, 90, 0], atol=1e-9
         )
 
-    serve(work)
-
 
 @pytest.mark.parametrize(
     ('generation', 'target', 'status', 'code'),
@@ -126,8 +119,8 @@ def test_the_requests_of_the_gripper_paper():
         (2, '/rw/iosystem/signals/a/b/c', 404, -1073445866),
     ],
 )
-def test_refusals_have_the_recorded_form(generation, target, status, code):
-    async def work(_emulator, ask):
+async def test_refusals_have_the_recorded_form(generation, target, status, code):
+    async with served(generation) as (_emulator, ask):
         got, headers, text = await ask('GET', target + ('?json=1' if generation == 1 else ''))
         body = json.loads(text)
         reported = body['_embedded']['status'] if generation == 1 else body['status']
@@ -138,11 +131,9 @@ def test_refusals_have_the_recorded_form(generation, target, status, code):
             assert headers['Content-Type'] == 'application/xhtml+xml'
             assert f'<div class="status"><span class="code">{code}</span><span class="msg">' in text
 
-    serve(work, generation)
 
-
-def test_a_subscription_and_its_limits():
-    async def work(emulator, ask):
+async def test_a_subscription_and_its_limits():
+    async with served() as (emulator, ask):
         signal = '/rw/iosystem/signals/DO_01;state'
         form = {'resources': '1', '1': signal, '1-p': '2'}
         status, headers, text = await ask('POST', '/subscription', form)
@@ -173,11 +164,9 @@ def test_a_subscription_and_its_limits():
         async with aiohttp.ClientSession() as stranger, stranger.get(poll) as refused:
             assert refused.status == 403  # no cookie, no credentials
 
-    serve(work)
 
-
-def test_resources_are_listed_by_number_or_counted():
-    async def work(emulator, ask):
+async def test_resources_are_listed_by_number_or_counted():
+    async with served() as (emulator, ask):
         wanted = {
             '1': '/rw/panel/ctrlstate',
             '1-p': '1',
@@ -198,42 +187,37 @@ def test_resources_are_listed_by_number_or_counted():
         zero = [('resources', '0'), ('0', '/rw/iosystem/signals/DO_01;state'), ('0-p', '2')]
         assert (await ask('POST', '/subscription', zero))[0] == 201
 
-    serve(work)
 
+async def test_control_port_sets_faults_and_buttons_and_refuses_unknown_ones():
+    async with served() as (emulator, ask), ControlPort(emulator, '127.0.0.1', 0) as control:
+        base = f'http://127.0.0.1:{control.port}'
 
-def test_control_port_sets_faults_and_buttons_and_refuses_unknown_ones():
-    async def work(emulator, ask):
-        async with ControlPort(emulator, '127.0.0.1', 0) as control:
-            base = f'http://127.0.0.1:{control.port}'
+        async def post(path, **values):
+            async with ask.http.post(base + path, json=values) as answer:
+                return answer.status, await answer.text()
 
-            async def post(path, **values):
-                async with ask.http.post(base + path, json=values) as answer:
-                    return answer.status, await answer.text()
-
-            assert (await post('/faults', busy=True))[0] == 204
-            assert (await ask('GET', '/rw/system'))[0] == 503
-            assert (await post('/faults'))[0] == 204 and emulator.faults.busy is False
-            assert (await post('/actions/emergency_stop'))[
-                0
-            ] == 204 and emulator.controller.control_state == 'emergencystop'
-            assert (await post('/actions/operation_mode', mode='MANR'))[
-                0
-            ] == 204 and emulator.controller.operation_mode == 'MANR'
-            assert (await post('/actions/place', joints_deg=[1, 2, 3, 4, 5, 6]))[0] == 204
-            async with ask.http.get(base + '/state') as state:
-                assert (await state.json())['joints_deg'] == [1, 2, 3, 4, 5, 6]
-            for path, values, status in [
-                ('/faults', {'nope': 1}, 400),
-                ('/faults', {'busy': 'yes'}, 400),
-                ('/actions/nope', {}, 404),
-                ('/actions/place', {'joints_deg': [999, 0, 0, 0, 0, 0]}, 400),
-                ('/actions/operation_mode', {'mode': 'X'}, 400),
-                ('/actions/steal_mastership', {'domain': 'x'}, 400),
-                ('/actions/restart', {'wrong': 1}, 400),
-            ]:
-                assert (await post(path, **values))[0] == status, path
-
-    serve(work)
+        assert (await post('/faults', busy=True))[0] == 204
+        assert (await ask('GET', '/rw/system'))[0] == 503
+        assert (await post('/faults'))[0] == 204 and emulator.faults.busy is False
+        assert (await post('/actions/emergency_stop'))[
+            0
+        ] == 204 and emulator.controller.control_state == 'emergencystop'
+        assert (await post('/actions/operation_mode', mode='MANR'))[
+            0
+        ] == 204 and emulator.controller.operation_mode == 'MANR'
+        assert (await post('/actions/place', joints_deg=[1, 2, 3, 4, 5, 6]))[0] == 204
+        async with ask.http.get(base + '/state') as state:
+            assert (await state.json())['joints_deg'] == [1, 2, 3, 4, 5, 6]
+        for path, values, status in [
+            ('/faults', {'nope': 1}, 400),
+            ('/faults', {'busy': 'yes'}, 400),
+            ('/actions/nope', {}, 404),
+            ('/actions/place', {'joints_deg': [999, 0, 0, 0, 0, 0]}, 400),
+            ('/actions/operation_mode', {'mode': 'X'}, 400),
+            ('/actions/steal_mastership', {'domain': 'x'}, 400),
+            ('/actions/restart', {'wrong': 1}, 400),
+        ]:
+            assert (await post(path, **values))[0] == status, path
 
 
 def test_the_server_listens_on_loopback_by_default():
@@ -259,8 +243,8 @@ def test_bad_input_is_one_line_and_exit_code_2(argv, capsys):
     assert len(reported.strip().splitlines()) == 1 and len(reported) <= 300
 
 
-def test_robotware_8_has_one_write_access_instead_of_masterships():
-    async def work(_emulator, ask):
+async def test_robotware_8_has_one_write_access_instead_of_masterships():
+    async with served(2, robotware='8.1.1') as (_emulator, ask):
         form = {'Content-Type': 'application/x-www-form-urlencoded;v=2.0'}
 
         async def post(target, body=''):
@@ -274,11 +258,9 @@ def test_robotware_8_has_one_write_access_instead_of_masterships():
         assert await post(symbol, 'value=1') == 204
         assert await post('/rw/controlstation/writeaccess/release') == 204
 
-    serve(work, 2, robotware='8.1.1')
 
-
-def test_files_are_written_listed_read_and_deleted():
-    async def work(_emulator, ask):
+async def test_files_are_written_listed_read_and_deleted():
+    async with served() as (_emulator, ask):
         assert (await ask('PUT', '/fileservice/$HOME/new/a.txt', 'one'))[0] == 201
         assert (await ask('PUT', '/fileservice/$HOME/new/a.txt', 'two'))[0] == 200
         _, _, text = await ask('GET', '/fileservice/$HOME?json=1')
@@ -288,11 +270,9 @@ def test_files_are_written_listed_read_and_deleted():
         assert (await ask('DELETE', '/fileservice/$HOME/new/a.txt'))[0] == 204
         assert (await ask('GET', '/fileservice/$HOME/new/a.txt'))[0] == 404
 
-    serve(work)
 
-
-def test_messages_pass_through_a_queue_in_order():
-    async def work(_emulator, ask):
+async def test_messages_pass_through_a_queue_in_order():
+    async with served() as (_emulator, ask):
         create = {'dipc-queue-name': 'q', 'dipc-queue-size': '2', 'dipc-max-msg-size': '5'}
         assert (await ask('POST', '/rw/dipc?action=dipc-create', create))[0] == 201
         send = {
@@ -310,5 +290,3 @@ def test_messages_pass_through_a_queue_in_order():
         assert [
             [s['dipc-data'] for s in json.loads(text)['_embedded']['_state']] for text in read
         ] == [['one'], ['two'], []]
-
-    serve(work)

@@ -9,7 +9,7 @@ import pytest
 
 from abb_rws_emulator.http import server
 from abb_rws_emulator.http.routing import ROUTES
-from emulator_testing.plain_client import FORM, START, PlainClient, refusal_code, serve, until
+from emulator_testing.plain_client import FORM, START, PlainClient, refusal_code, served, until
 
 pytestmark = pytest.mark.steady_clock
 
@@ -20,10 +20,9 @@ SIGNAL = {'resources': '1', '1': '/rw/iosystem/signals/DO_01;state', '1-p': '2'}
 
 
 @pytest.mark.parametrize('generation', [1, 2])
-def test_a_group_ends_with_a_clean_close_and_outlives_a_broken_connection(generation):
+async def test_a_group_ends_with_a_clean_close_and_outlives_a_broken_connection(generation):
     protocol = {1: 'robapi2_subscription', 2: 'rws_subscription'}[generation]
-
-    async def work(emulator, ask):
+    async with served(generation) as (emulator, ask):
         for _ in range(4):  # more than the limit of two groups: each close removes one
             status, headers, _ = await ask(
                 'POST', '/subscription', urllib.parse.urlencode(SIGNAL), **FORM
@@ -43,11 +42,9 @@ def test_a_group_ends_with_a_clean_close_and_outlives_a_broken_connection(genera
             emulator.controller.signals.put('DeviceNet/d652/DO_01', 1.0)
             assert 'DO_01' in await again.receive_str(timeout=2.0)
 
-    serve(work, generation)
 
-
-def test_a_group_is_visible_to_its_session_only():
-    async def work(emulator, ask):
+async def test_a_group_is_visible_to_its_session_only():
+    async with served() as (emulator, ask):
         _, headers, _ = await ask('POST', '/subscription', SIGNAL)
         async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
             other = PlainClient(emulator.port, http)
@@ -57,36 +54,8 @@ def test_a_group_is_visible_to_its_session_only():
         assert list(emulator.subscriptions.groups[1].priorities) == [SIGNAL['1']]
         assert (await ask('DELETE', '/subscription/1'))[0] == 200
 
-    serve(work)
-
 
 # inputs
-
-DIGITS = ['²', '9' * 5000, '-1', '１', '1e3', '0x1', '']
-
-
-@pytest.mark.parametrize('number', DIGITS)
-def test_an_invalid_number_is_refused_with_a_code(number):
-    quoted = urllib.parse.quote(number)
-
-    async def work(emulator, ask):
-        queue = {'dipc-queue-name': 'q', 'dipc-queue-size': number}
-        subscription = {'resources': number, number: SIGNAL['1'], f'{number}-p': number}
-        refused = [
-            ('DELETE', f'/subscription/{quoted or "x"}', None),
-            ('GET', f'/rw/elog/{quoted or "x"}', None),
-            ('POST', '/rw/dipc?action=dipc-create', queue),
-            ('POST', '/subscription', subscription),
-            ('POST', '/rw/panel/speedratio?action=setspeedratio', {'speed-ratio': number}),
-        ]
-        for method, target, form in refused if number not in ('1e3', '0x1') else refused[:-1]:
-            status, _, body = await ask(method, target, form)
-            assert status in (400, 404) and refusal_code(body) < 0, (method, target[:60], status)
-        assert (await ask('GET', f'/rw/iosystem/signals?start={quoted}'))[0] == 200
-        assert (await ask('GET', f'/poll/{quoted or "x"}'))[0] == 404
-        assert emulator.failures == 0
-
-    serve(work)
 
 
 @pytest.mark.parametrize(
@@ -100,12 +69,10 @@ def test_an_invalid_number_is_refused_with_a_code(number):
         '/rw/rapid/symbol/data/RAPID/T_ROB1/reg1?action=set',
     ],
 )
-def test_an_invalid_form_is_refused_with_a_code(target, body):
-    async def work(emulator, ask):
+async def test_an_invalid_form_is_refused_with_a_code(target, body):
+    async with served() as (emulator, ask):
         status, _, text = await ask('POST', target, body, **FORM)
         assert status in (400, 413) and refusal_code(text) < 0 and emulator.failures == 0
-
-    serve(work)
 
 
 MALFORMED = [
@@ -139,7 +106,7 @@ def fields_of(module) -> set[str]:
 
 @pytest.mark.parametrize('malformed', MALFORMED)
 @pytest.mark.parametrize('generation', [1, 2])
-def test_every_route_survives_every_input(generation, malformed, caplog):
+async def test_every_route_survives_every_input(generation, malformed, caplog):
     """Every route with malformed parts, query and fields."""
     names = set().union(*map(fields_of, server.RESOURCES)) | set(START)
     form = urllib.parse.urlencode(dict.fromkeys(sorted(names), malformed))
@@ -150,8 +117,7 @@ def test_every_route_survives_every_input(generation, malformed, caplog):
         f'?json=1&action={action}'
         for action in ('set', 'start', 'request', 'search-symbols', 'dipc-create', 'dipc-send')
     ]
-
-    async def work(emulator, ask):
+    async with served(generation) as (emulator, ask):
         headers = dict(FORM)
         if generation == 2:
             headers['Content-Type'] += ';v=2.0'
@@ -168,8 +134,6 @@ def test_every_route_survives_every_input(generation, malformed, caplog):
                 assert status < 500, (method, path[:80], query[:80], text)
         assert emulator.failures == 0
 
-    serve(work, generation)
-
 
 @pytest.mark.parametrize(
     'headers',
@@ -184,8 +148,8 @@ def test_every_route_survives_every_input(generation, malformed, caplog):
         {'Upgrade': 'websocket', 'Connection': 'upgrade'},
     ],
 )
-def test_malformed_headers_cause_no_failure(headers):
-    async def work(emulator, ask):
+async def test_malformed_headers_cause_no_failure(headers):
+    async with served() as (emulator, ask):
         await ask('POST', '/subscription', SIGNAL)
         cookie = f'Cookie: -http-session-={next(iter(emulator.sessions.table))}\r\n'
         for target in ('/rw/system', '/subscription', '/poll/1', '/ü'):
@@ -204,14 +168,10 @@ def test_malformed_headers_cause_no_failure(headers):
                 assert re.match(rb'HTTP/1\.[01] [1-4]', status), status
         assert emulator.failures == 0
 
-    serve(work)
 
-
-def test_a_defect_becomes_a_refusal_and_is_logged(monkeypatch, caplog):
-    async def work(emulator, ask):
+async def test_a_defect_becomes_a_refusal_and_is_logged(monkeypatch, caplog):
+    async with served() as (emulator, ask):
         monkeypatch.setattr(emulator.controller, 'stop', lambda: 1 / 0)
         status, _, body = await ask('POST', '/rw/rapid/execution?action=stop', '')
         assert status == 400 and refusal_code(body) == -1073445879 and emulator.failures == 1
         assert 'ZeroDivisionError' in caplog.text
-
-    serve(work)

@@ -11,7 +11,7 @@ from abb_rws_emulator.controller.virtual_controller import VirtualController
 from abb_rws_emulator.http import forms, server, sessions
 from abb_rws_emulator.http.connections import MOST_CONNECTIONS, Connection, Connections
 from abb_rws_emulator.refusals import Refused
-from emulator_testing.plain_client import authorization, nonce_of, serve, until
+from emulator_testing.plain_client import authorization, nonce_of, served, until
 
 pytestmark = pytest.mark.steady_clock
 
@@ -39,8 +39,8 @@ def test_no_form_blocks_the_event_loop(case):
 # memory
 
 
-def test_memory_of_requests_is_bounded():
-    async def work(emulator, ask):
+async def test_memory_of_requests_is_bounded():
+    async with served() as (emulator, ask):
         first = nonce_of((await ask.http.get(ask.base + '/rw/system')).headers['WWW-Authenticate'])
         for _ in range(server.WRITES_KEPT + 20):
             assert (await ask('POST', '/rw/rapid/execution?action=stop', ''))[0] == 204
@@ -57,8 +57,6 @@ def test_memory_of_requests_is_bounded():
             queue = {'dipc-queue-name': f'q{i}', 'dipc-queue-size': '9', 'dipc-max-msg-size': '9'}
             await ask('POST', '/rw/dipc?action=dipc-create', queue)
         assert len(emulator.controller.queues) < 100
-
-    serve(work)
 
 
 def test_counts_of_nonces_are_forgotten_with_their_nonces():
@@ -85,8 +83,8 @@ SLOW = {
 
 
 @pytest.mark.parametrize('case', SLOW)
-def test_a_slow_connection_is_closed(case):
-    async def work(emulator, ask):
+async def test_a_slow_connection_is_closed(case):
+    async with served() as (emulator, ask):
         emulator.connections.request_s = emulator.connections.idle_s = (
             emulator.connections.write_s
         ) = 0.2
@@ -102,23 +100,6 @@ def test_a_slow_connection_is_closed(case):
             await until(lambda: emulator.connections._open)
             await until(lambda: not emulator.connections._open, 5.0)
 
-    serve(work)
-
-
-def test_beyond_the_limit_idle_connections_are_aborted():
-    async def work(emulator, ask):
-        await ask('GET', '/rw/system')
-        idle = [
-            await asyncio.open_connection('127.0.0.1', emulator.port)
-            for _ in range(MOST_CONNECTIONS + 20)
-        ]
-        assert (await ask('GET', '/rw/system'))[0] == 200
-        await until(lambda: len(emulator.connections._open) <= MOST_CONNECTIONS)
-        for _, writer in idle:
-            writer.close()
-
-    serve(work)
-
 
 def test_a_burst_of_connections_is_limited_before_the_loop_closes_the_first():
     connections, aborted = Connections(lambda: 0.0), []
@@ -130,8 +111,8 @@ def test_a_burst_of_connections_is_limited_before_the_loop_closes_the_first():
     assert len(connections._open) == MOST_CONNECTIONS and aborted == list(range(50))
 
 
-def test_a_digest_response_is_accepted_once():
-    async def work(emulator, ask):
+async def test_a_digest_response_is_accepted_once():
+    async with served(keep_cookies=False) as (emulator, ask):
         target = '/rw/system'
 
         async def get(answer):
@@ -154,11 +135,9 @@ def test_a_digest_response_is_accepted_once():
         wrong = authorization('GET', target, nonce, 1001).replace('response="', 'response="0')
         assert 'stale=FALSE' in (await get(wrong))[1]
 
-    serve(work, keep_cookies=False)
 
-
-def test_a_request_interrupted_by_a_restart_opens_no_session():
-    async def work(emulator, ask):
+async def test_a_request_interrupted_by_a_restart_opens_no_session():
+    async with served(generation=2) as (emulator, ask):
         basic = ask.http.headers['Authorization']
         for turns in range(12):  # of the event loop, so that the restart meets every stage
             _, writer = await asyncio.open_connection('127.0.0.1', emulator.port)
@@ -171,5 +150,3 @@ def test_a_request_interrupted_by_a_restart_opens_no_session():
             await asyncio.sleep(0.01)
             assert not emulator.sessions.table, turns
             writer.close()
-
-    serve(work, generation=2)

@@ -22,16 +22,6 @@ from abb_rws_emulator.controller.virtual_controller import VirtualController
 from abb_rws_emulator.refusals import Refused
 from emulator_testing.plain_client import START
 
-# joint angles [deg], position of tool0 [mm], quaternion w x y z
-POSES = [
-    ((0, 0, 0, 0, 0, 0), (374, 0, 630), (0.707107, 0, 0.707107, 0)),
-    ((0, 0, 0, 0, 30, 0), (364.3538, 0, 594.0), (0.5, 0, 0.866025, 0)),
-    (
-        (10, -20, 30, 40, 50, 60),
-        (245.4252, 79.2751, 510.5658),
-        (0.021432, 0.514601, 0.761545, 0.393417),
-    ),
-]
 # product specification, working range: axes 2 and 3 [deg], x and z of the wrist centre [mm]
 WORKING_RANGE = [
     ((0, 0), (302, 630)),
@@ -39,13 +29,6 @@ WORKING_RANGE = [
     ((0, 70), (169, 300)),
     ((90, -77), (580, 290)),
 ]
-
-
-@pytest.mark.parametrize(('degrees', 'position_mm', 'q_wxyz'), POSES)
-def test_published_poses(degrees, position_mm, q_wxyz):
-    pose = irb120.tool_pose(np.deg2rad(degrees))
-    np.testing.assert_allclose(1000 * pose[:3, 3], position_mm, atol=1e-3)
-    np.testing.assert_allclose(irb120.quaternion(pose[:3, :3]), q_wxyz, atol=2e-6)
 
 
 @pytest.mark.parametrize(('degrees', 'wrist_mm'), WORKING_RANGE)
