@@ -14,8 +14,7 @@ setup(
     zip_safe=True,
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
-    description='An emulated ABB controller that speaks Robot Web Services 1 and 2 over HTTP and '
-    'WebSocket.',
+    description='Emulated ABB controller for Robot Web Services 1 and 2.',
     license='Apache-2.0',
     extras_require={'test': ['hypothesis', 'pytest', 'yarl']},
     entry_points={'softarm.sim': ['rws = abb_rws_emulator.cli:main']},

@@ -80,7 +80,7 @@ class Link:
 
     @property
     def events_live(self) -> bool:
-        """Whether events arrive; without them all values are polled."""
+        """True if events arrive; otherwise all values are polled."""
         return self._monitor is not None and self._monitor.subscription.live
 
     @property

@@ -66,7 +66,7 @@ class Knowledge:
 
     @property
     def ready(self) -> bool:
-        """Whether the link is up and the controller has RAPID tasks (none while booting)."""
+        """True if the link is up and the controller has RAPID tasks (none while booting)."""
         return self.link == UP and self.tasks is not None and bool(self.tasks.value)
 
 

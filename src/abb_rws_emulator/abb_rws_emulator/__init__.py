@@ -1,1 +1,1 @@
-"""Emulate an ABB controller with an IRB 120: an HTTP and WebSocket server."""
+"""Emulated ABB controller with an IRB 120: HTTP and WebSocket server."""

@@ -20,7 +20,7 @@ from soft_arm_description.command_line import (
 
 
 class BadOption(ValueError):
-    """A value or combination of options that cannot be used."""
+    """Invalid value or combination of options."""
 
 
 FACTORY_USERS = {'Default User': 'robotics', 'Admin': 'robotics'}
@@ -142,7 +142,7 @@ def _report(as_json: bool, host: str, port: int, control_port: int | None) -> No
 
 
 def main(argv: list[str]) -> int:
-    """Run until SIGINT or SIGTERM; return the exit code, 2 for bad input."""
+    """Run until SIGINT or SIGTERM; return the exit code, 2 for invalid input."""
     return _parser().answer(argv, _emulate, BadOption)
 
 

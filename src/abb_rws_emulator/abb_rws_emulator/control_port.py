@@ -22,7 +22,7 @@ from abb_rws_emulator.http.server import Emulator
 
 
 class ControlPort:
-    """Serve the control port of an emulator; use it as an async context."""
+    """Control port of an emulator; use it as an async context."""
 
     def __init__(self, emulator: Emulator, host: str, port: int):
         self._emulator, self._host = emulator, host

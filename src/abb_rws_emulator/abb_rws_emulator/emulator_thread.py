@@ -9,7 +9,7 @@ from abb_rws_emulator.http.server import Emulator, Options
 
 
 class EmulatorThread:
-    """Run an emulator between `start` and `stop`, which may be called from any thread.
+    """Emulator in a thread; `start` and `stop` may be called from any thread.
 
     Args:
         options: Options of the emulator.

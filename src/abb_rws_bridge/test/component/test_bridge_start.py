@@ -3,29 +3,25 @@
 import os
 import subprocess
 
+import pytest
+
 from rws_testing.bridge_operator import START
 
-
-def test_a_password_in_clear_text_is_refused():
-    done = subprocess.run(
-        [*START, '-p', 'host:=192.0.2.1', '-p', 'generation:=2'],
-        capture_output=True,
-        text=True,
-        timeout=20,
-        env=os.environ | {'ABB_RWS_USER': 'u', 'ABB_RWS_PASSWORD': 'p'},
-    )
-    assert done.returncode == 2
-    assert 'tls:=true' in done.stderr and len(done.stderr.strip().splitlines()) == 1
+CREDENTIALS = {'ABB_RWS_USER': 'u', 'ABB_RWS_PASSWORD': 'p'}
 
 
-def test_missing_credentials_are_refused():
+@pytest.mark.parametrize(
+    ('host', 'credentials', 'reason'),
+    [('192.0.2.1', CREDENTIALS, 'tls:=true'), ('127.0.0.1', {}, 'ABB_RWS_USER')],
+)
+def test_clear_text_passwords_and_missing_credentials_are_refused(host, credentials, reason):
     environment = {k: v for k, v in os.environ.items() if not k.startswith('ABB_RWS')}
     done = subprocess.run(
-        [*START, '-p', 'host:=127.0.0.1'],
+        [*START, '-p', f'host:={host}', '-p', 'generation:=2'],
         capture_output=True,
         text=True,
         timeout=20,
-        env=environment,
+        env=environment | credentials,
     )
     assert done.returncode == 2
-    assert 'ABB_RWS_USER' in done.stderr and len(done.stderr.strip().splitlines()) == 1
+    assert reason in done.stderr and len(done.stderr.strip().splitlines()) == 1

@@ -13,21 +13,8 @@ class EmulatorProcess:
     """Process of the emulator; `end` kills it."""
 
     def __init__(self, port: int = 0, *more: str):
-        command = [
-            sys.executable,
-            '-m',
-            'abb_rws_emulator.cli',
-            '--port',
-            str(port),
-            '--control-port',
-            '0',
-            '--json',
-            '--user',
-            USER.user,
-            '--password',
-            USER.password,
-            *more,
-        ]
+        command = [sys.executable, '-m', 'abb_rws_emulator.cli', '--json', '--control-port', '0']
+        command += ['--port', str(port), '--user', USER.user, '--password', USER.password, *more]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         ready, _, _ = select.select([self.process.stdout], [], [], 120.0)
         assert ready, 'the emulator did not start within 120 s'

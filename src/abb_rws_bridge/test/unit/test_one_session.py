@@ -52,10 +52,7 @@ async def test_a_session_lost_while_the_websocket_reconnects_gives_one_session()
             return digest_user(method, target, header)
 
         running.sessions.digest_user = watched_user
-        running.faults.only, running.faults.busy = (
-            '/rw',
-            True,
-        )  # only the WebSocket gets through
+        running.faults.only, running.faults.busy = '/rw', True  # only the WebSocket connects
         running.sessions.end_all()  # aborts the WebSocket, too
         await until(lambda: handshakes)
         running.faults.clear()

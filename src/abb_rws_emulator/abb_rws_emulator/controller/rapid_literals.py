@@ -11,7 +11,7 @@ from typing import Any
 
 LARGEST_NUM = 3.4028235e38
 LONGEST_STRING = 80
-_EXACT_INTEGERS = 2**23  # integers up to this are exact in a 32-bit num
+_LARGEST_EXACT_INTEGER = 2**23
 
 Shape = str | tuple
 Value = Any
@@ -133,6 +133,6 @@ def text(value: Value, shape: Shape) -> str:
         return value
     if shape == 'bool':
         return 'TRUE' if value else 'FALSE'
-    if abs(value) <= _EXACT_INTEGERS and value == int(value):
+    if abs(value) <= _LARGEST_EXACT_INTEGER and value == int(value):
         return str(int(value))
     return f'{value:.6g}'.upper()

@@ -35,7 +35,7 @@ class Robot:
 
     @property
     def arrived(self) -> bool:
-        """Whether the last move has ended."""
+        """True if the last move has ended."""
         return self._clock() >= self._began_s + self._duration_s
 
     def move_to(self, goal_rad: np.ndarray, speed_ratio: float) -> None:

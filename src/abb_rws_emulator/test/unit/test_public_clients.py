@@ -28,17 +28,8 @@ class Cell:
     """Emulated controller in a separate process, its control port, and a client."""
 
     def __init__(self):
-        command = [
-            sys.executable,
-            '-m',
-            'abb_rws_emulator.cli',
-            '--port',
-            '0',
-            '--control-port',
-            '0',
-            '--motors-on',
-            '--json',
-        ]
+        options = ['--port', '0', '--control-port', '0', '--motors-on', '--json']
+        command = [sys.executable, '-m', 'abb_rws_emulator.cli', *options]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         ports = json.loads(self._process.stdout.readline())
         self._control = f'http://127.0.0.1:{ports["control_port"]}'
