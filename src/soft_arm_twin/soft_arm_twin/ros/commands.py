@@ -32,10 +32,10 @@ async def call(graph: LiveGraph, client: Any, request: Any, what: str, source: s
     """Call a service; its outcome is an event of the source."""
     try:
         response = await graph.ask(client, request)
-        success, text = response.success, f'{what}: {response.message or "done"}'
+        success, text = response.success, response.message or 'done'
     except TwinError as error:
-        success, text = False, f'{what}: {error}'
-    graph.event('info' if success else 'error', text, source)
+        success, text = False, str(error)
+    graph.event('info' if success else 'error', f'{what}: {text}', source)
     return Answer(success, text)
 
 

@@ -65,7 +65,7 @@ def test_echo_prints_yaml_and_json(small_graph, capsys):
     [
         (
             ['echo', PRESSURES, '--field', 'pressures_kpa'],
-            "no field 'pressures_kpa'",
+            "unknown field 'pressures_kpa'",
         ),
         (['echo', PRESSURES, '--field', 'pressures_pa[2]'], 'only 2 entries'),
         (['hz', '/left/presures'], f'unknown topic /left/presures; did you mean {PRESSURES}'),

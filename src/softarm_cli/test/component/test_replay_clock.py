@@ -165,7 +165,7 @@ def test_images_are_waited_for_so_that_none_is_dropped(bag, ros_domain):
 def test_a_node_that_does_not_answer_is_named_and_the_replay_goes_on(
     bag, ros_domain, monkeypatch, caplog
 ):
-    monkeypatch.setattr(replay_time, '_FIRST_S', 0.3)
+    monkeypatch.setattr(replay_time, '_FIRST_ANSWER_S', 0.3)
     with SpinningNode('tip_tracker', 'soft_arm', build=Detector(answers=False).build):
         play(bag, Replay(sensors=True, clock=True, rate=100.0))
     named = [record.message for record in caplog.records if 'did not answer' in record.message]
