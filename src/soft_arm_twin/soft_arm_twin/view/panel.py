@@ -54,7 +54,7 @@ def panel_of(view: 'ViewSource', events: tuple[Event, ...]) -> Panel:
     age_s = time.monotonic() - moment.stamp_s
     return Panel(
         controls=tuple(
-            replace(control, needs_control=False)
+            replace(control, needs_control=False)  # type: ignore[type-var]  # all are dataclasses
             for control in (*_model(engine), *_aim(view, moment), *_sliders(engine), *_show(view))
         ),
         values=(*_tips(view, moment), *_shape(view), *_running(engine, moment)),
