@@ -237,7 +237,7 @@ static uint8_t from_holder(const struct board *board, uint16_t address, uint16_t
     return 0;
 }
 
-/* Mode VENT, alone or with enable 0: that is obeyed whoever asks. */
+/* Mode VENT, alone or with enable 0: obeyed from every client. */
 static uint8_t only_vents(uint16_t address, uint16_t count, const uint16_t *values)
 {
     const uint16_t mode_address = SETTINGS_START + MODE;

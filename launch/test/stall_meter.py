@@ -1,4 +1,4 @@
-"""How long this machine has left a thread waiting: what a watchdog between two processes sees."""
+"""Longest time for which this machine has left a thread waiting."""
 
 import threading
 import time

@@ -39,7 +39,7 @@ class Turns:
         self.turn()
 
     def is_running(self) -> bool:
-        """Whether the clock waits for the loop."""
+        """Return True if the clock waits for the loop."""
         return not self._ended
 
     def call_soon_threadsafe(self, call):

@@ -14,7 +14,7 @@ PHRASES_OF_PYTHON = (
     'traceback', 'could not convert', 'Error(', 'not supported between', 'unexpected keyword',
     'dimension', 'unpack',
 )  # fmt: skip
-"""What a message says that was not written for whoever wrote the file."""
+"""Phrases of Python that do not belong into messages for the author of a file."""
 
 YAML_TRAPS = {
     'empty': b'',

@@ -49,7 +49,7 @@ from softarm_cli.launching.xml import LaunchError
 
 @dataclass(frozen=True)
 class Loader:
-    """How a file is read.
+    """Loader of a kind of file.
 
     Attributes:
         valid: Content of a good file.

@@ -80,7 +80,7 @@ def test_recorded_sensors_go_through_the_real_nodes_and_the_launch_ends(launched
     assert launched.latest[SHAPE].header.stamp.nanosec == last_ns
     tip = launched.latest[TIP]
     assert tip.header.stamp.nanosec == last_ns and tip.header.frame_id == 'soft_arm_base_link'
-    # The camera has told the estimate how far the arm is off its model.
+    # The camera has corrected the deviation of the arm from its model.
     arm = load_bellows_arm()
     model_m = arm.tip(arm.lengths(arm.clip_pressures(np.array(PRESSURES_PA))))
     estimate_m = np.array([tip.point.x, tip.point.y, tip.point.z])

@@ -164,10 +164,10 @@ def test_every_image_gives_a_pose_in_simulated_time(rig):
 def ready(rig):
     """Return True if the controller accepts goals: pressures arrive and solve_ik is offered."""
     status = rig.latest.get('soft_arm/tip_controller')
-    hears = (
+    receives = (
         status is not None and float({v.key: v.value for v in status.values}['pressures_hz']) > 20
     )
-    return hears and rig.node.count_services('/soft_arm/solve_ik') > 0
+    return receives and rig.node.count_services('/soft_arm/solve_ik') > 0
 
 
 def test_the_tip_reaches_a_target(rig):

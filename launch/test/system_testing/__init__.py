@@ -1,1 +1,1 @@
-"""What the system tests share."""
+"""Helpers of the system tests."""

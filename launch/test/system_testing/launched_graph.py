@@ -1,4 +1,4 @@
-"""A launch that runs as a user starts it, and a node that hears everything it says."""
+"""Launch in a separate process, and a node that subscribes to its topics."""
 
 import os
 import re
@@ -24,7 +24,7 @@ DEADLINE_S = 300.0
 
 
 class LaunchedGraph:
-    """Starts `softarm launch` and listens; `close` ends both.
+    """Process of `softarm launch` and its listener; `close` ends both.
 
     Attributes:
         latest: Newest message of every stream by topic, and newest diagnostics by the node's name.

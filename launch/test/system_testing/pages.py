@@ -3,8 +3,8 @@
 The mark after the language, which a rendered page does not show, selects the treatment:
 
     sh              run in bash, in a copy of the workspace that has nothing in out/
-    sh rig          run beside the running virtual rig (a system test)
-    sh cell         run beside the running virtual gripper cell (a system test)
+    sh rig          run with the virtual rig (a system test)
+    sh cell         run with the virtual gripper cell (a system test)
     sh launch       a launch: run with --print; the system tests start the rig and the cell
     sh ci           run by the CI anyway, or takes minutes; `make` targets must exist
     sh ros          needs ROS 2 from apt

@@ -102,7 +102,7 @@ def imports_of_code(package: str, *, with_ros: bool) -> set[str]:
 
 
 def imports_of_tests(package: str, *, with_ros: bool) -> set[str]:
-    """What the tests import, without their own helpers.
+    """Return the imports of the tests without their helpers.
 
     Tests in component/ and system/ need ROS, and so do their helpers in control_testing/.
     """
@@ -121,12 +121,12 @@ def named_in_package_xml(package: str, *kinds: str) -> set[str]:
 
 def named_in_setup(package: str, monkeypatch) -> tuple[set[str], set[str]]:
     """Names of PyPI packages in setup.py: for the code, extras included, and for the tests."""
-    told = {}
-    monkeypatch.setattr('setuptools.setup', lambda **arguments: told.update(arguments))
+    given = {}
+    monkeypatch.setattr('setuptools.setup', lambda **arguments: given.update(arguments))
     monkeypatch.chdir(PACKAGES[package])
     runpy.run_path('setup.py')
-    extras = told.get('extras_require', {})
-    code = told['install_requires'] + [n for e in extras if e != 'test' for n in extras[e]]
+    extras = given.get('extras_require', {})
+    code = given['install_requires'] + [n for e in extras if e != 'test' for n in extras[e]]
     return pypi_names(map(project, code)), pypi_names(map(project, extras.get('test', [])))
 
 

@@ -34,7 +34,7 @@ def run(argv: list[str], capsys, monkeypatch) -> tuple[int | None, str, str, flo
 
 
 def complaint(code: int | None, out: str, error: str, spent_s: float) -> str:
-    """What is wrong with how a command refused; nothing where all is well."""
+    """Return the defect of a refusal, or ''."""
     if code != 2 or out:
         return f'exit code {code}: {out[:200]} {error[-600:]}'
     if error.count('\n') != 1 or len(error) > LINE_LIMIT + 1 or not error[:-1].isprintable():
@@ -42,7 +42,7 @@ def complaint(code: int | None, out: str, error: str, spent_s: float) -> str:
     if spent_s > 1.0:
         return f'took {spent_s:.1f} s: {error}'
     python = [phrase for phrase in PHRASES_OF_PYTHON if phrase in error]
-    return f'speaks of Python: {error}' if python else ''
+    return f'mentions Python: {error}' if python else ''
 
 
 @pytest.mark.parametrize('name', COMMANDS)
@@ -52,8 +52,8 @@ def test_bad_arguments_are_refused_in_one_line(name, capsys, monkeypatch, tmp_pa
     wrong = {}
     for seed in SEEDS:
         argv = refused(COMMANDS[name], random.Random(seed))
-        told = complaint(*run(argv, capsys, monkeypatch))
-        if told:
-            wrong[seed] = f'{str(argv)[:300]}: {told}'
-    assert not wrong, '\n'.join(f'seed {seed}: {told}' for seed, told in wrong.items())
+        message = complaint(*run(argv, capsys, monkeypatch))
+        if message:
+            wrong[seed] = f'{str(argv)[:300]}: {message}'
+    assert not wrong, '\n'.join(f'seed {seed}: {message}' for seed, message in wrong.items())
     assert not list(tmp_path.iterdir())  # and nothing is left behind

@@ -15,7 +15,7 @@ SEEDS = range(25)
 
 
 def complaint(loader, content: bytes, folder) -> str:
-    """What is wrong with how the loader takes the content; nothing where all is well."""
+    """Return the defect of the loader's reaction, or ''."""
     path = folder / loader.name
     path.write_bytes(content)
     began_s = time.process_time()
@@ -23,18 +23,18 @@ def complaint(loader, content: bytes, folder) -> str:
         with warnings.catch_warnings():
             warnings.simplefilter('error', RuntimeWarning)  # NumPy's
             loader.read(path)
-        told = ''
+        message = ''
     except loader.errors as error:
-        told = str(error).replace(str(folder), '')
+        message = str(error).replace(str(folder), '')
     except Exception:  # noqa: BLE001  whatever else it raises is what is looked for
         return traceback.format_exc()
     spent_s = time.process_time() - began_s
     if spent_s > 1.0:
         return f'took {spent_s:.1f} s'
-    if len(told) > 300 or '\n' in told or not told.isprintable():
-        return f'{len(told)} characters: {told!r}'
-    python = [phrase for phrase in PHRASES_OF_PYTHON if phrase in told]
-    return f'speaks of Python: {told}' if python else ''
+    if len(message) > 300 or '\n' in message or not message.isprintable():
+        return f'{len(message)} characters: {message!r}'
+    python = [phrase for phrase in PHRASES_OF_PYTHON if phrase in message]
+    return f'mentions Python: {message}' if python else ''
 
 
 @pytest.mark.parametrize('name', LOADERS)
@@ -56,7 +56,7 @@ def test_bad_files_are_refused_in_one_line(name, tmp_path):
     for number, (trap, content) in enumerate(bad.items()):
         folder = tmp_path / str(number)
         folder.mkdir()
-        told = complaint(loader, content, folder)
-        if told:
-            wrong[trap] = told
-    assert not wrong, '\n'.join(f'{trap}: {told}' for trap, told in wrong.items())
+        message = complaint(loader, content, folder)
+        if message:
+            wrong[trap] = message
+    assert not wrong, '\n'.join(f'{trap}: {message}' for trap, message in wrong.items())

@@ -17,7 +17,7 @@ FILES = sorted(
 
 
 def shown_without_comment(line):
-    """What the tool prints of a line where comments are left out."""
+    """Return a line as the tool prints it without comments."""
     fields = parse_message_string('soft_arm_msgs', 'Any', line).fields
     comments = fields[0].annotations['comment'] if fields else []
     return line[: line.find(comments[0]) - 1].strip() if comments else line

@@ -18,8 +18,7 @@ class Exchange:
         running: True if the device drives its outputs as commanded; False if it is vented, holds
             its pressures, or is commanded by another client.
         vented: True if the device reports all outputs at ambient pressure.
-        faults: Latched faults: those of the device by their names in the register map, and those
-            detected by the driver.
+        faults: Faults latched by the device, by their names in the register map, and by the driver.
         halted: Reason why the device does not run or must stop; '' without one.
     """
 

@@ -1,8 +1,8 @@
 """PCU2-V, pneumatic controller of a gripper: one chamber, triggers for supply and vacuum.
 
 The device reports neither faults nor a run mode and cannot be held, so every cycle reads first. If
-the set points differ from those written, only venting writes follow: if all except those of the
-last write are 0, the device was restarted before that write or its watchdog has tripped; otherwise
+the set points differ from those written, only venting writes follow: if all except the last
+write are 0, the device was restarted before that write or its watchdog has tripped; otherwise
 another client writes as well, which is latched as a fault. Triggers and targets are written only on
 change, so that a restart and another client's values are detected instead of overwritten.
 """

@@ -1,7 +1,7 @@
 """Runs one driver for a test in another process, which may have another pymodbus.
 
 Arguments: map, port. In, one a line: connect, arm, vent, exchanges, command PRESSURE_PA... Out: one
-JSON line for each, and one when the driver disarms by itself.
+JSON line for each, and one when the driver disarms itself.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Who must have answered before simulated time advances; no ROS."""
+"""Nodes that simulated time waits for; without ROS."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""The executor of a node or a program."""
+"""Executor of a node or a program."""
 
 import contextlib
 import io
@@ -15,12 +15,13 @@ except ImportError:  # rclpy before 7.1.5
 def make_executor(in_order: bool, context: Context | None = None) -> Executor:
     """Return an executor that runs one callback at a time.
 
-    `EventsExecutor` spends a fraction of what `SingleThreadedExecutor` spends for each message,
-    which waits on a set of all entities anew. But it knows no guard conditions.
+    `EventsExecutor` needs a fraction of the CPU time per message, because
+    `SingleThreadedExecutor` builds a wait set of all entities for each; but it has no guard
+    conditions.
 
     Args:
-        in_order: Whether the order of callbacks in a wait set is relied on, as in simulated time,
-            or guard conditions are used.
+        in_order: True if the order of callbacks in a wait set matters, as in simulated time, or
+            guard conditions are used.
         context: Context of the nodes; None is the default one.
     """
     if not in_order:

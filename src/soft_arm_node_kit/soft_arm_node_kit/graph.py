@@ -1,4 +1,4 @@
-"""Questions to the ROS graph: who else publishes a topic, and are the rig's devices emulated?"""
+"""Queries of the ROS graph: other publishers of a topic, and emulated devices."""
 
 import ipaddress
 import threading
@@ -85,7 +85,7 @@ class OnlyPublisher:
 
 
 class DeviceWatch:
-    """Finds out whether the running rig's devices are emulated, for programs that measure them.
+    """Detection of emulated devices in the running graph, for programs that measure them.
 
     Args:
         node: The program's node; it must spin.
@@ -102,11 +102,11 @@ class DeviceWatch:
             )
 
     def mismatch(self, rig: str, devices: str) -> str:
-        """Return why the running devices are not those of the rig; empty if they can be.
+        """Return the reason why the running devices cannot be the rig's; empty if they can.
 
         Args:
             rig: Name of the rig.
-            devices: `virtual` or `real`: what the rig's devices are.
+            devices: Devices of the rig, `virtual` or `real`.
         """
         emulated = self.emulated()
         if devices == 'real' and emulated:

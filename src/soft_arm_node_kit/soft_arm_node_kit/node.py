@@ -29,7 +29,7 @@ class Node(rclpy.node.Node):
     def steady_s(self) -> float:
         """Return the time of the node's timers [s], for time-outs.
 
-        Simulated time with `use_sim_time`, else a clock that nobody can set.
+        Simulated time with `use_sim_time`, else a steady clock.
         """
         simulated = self.get_parameter('use_sim_time').value
         return self.now_s() if simulated else time.monotonic()

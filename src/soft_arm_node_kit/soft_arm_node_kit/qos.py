@@ -1,4 +1,4 @@
-"""Named QoS profiles: a node says what a topic is for, never raw policies.
+"""Named QoS profiles by the purpose of a topic; nodes use no raw policies.
 
 Nodes of `soft_arm_node_kit.node` let parameters override the policies of these profiles:
 `qos_overrides.<topic>.<publisher or subscription>.<depth, reliability, deadline or lifespan>`.
@@ -50,7 +50,7 @@ COMMAND = _profile(
 )
 """Publishers of set points, which send at 10 Hz or more.
 
-A set point expires after 0.5 s, when a driver that hears no other vents.
+A set point expires after 0.5 s, the command time-out of the drivers.
 """
 
 ANY_COMMAND = _profile(1, ReliabilityPolicy.RELIABLE)

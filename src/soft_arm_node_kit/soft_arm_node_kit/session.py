@@ -1,4 +1,4 @@
-"""A program's session with running nodes: a node, waits with deadlines, calls and goals."""
+"""Session of a program with running nodes: waits with deadlines, calls and goals."""
 
 import threading
 import time
@@ -21,7 +21,7 @@ ANSWER_S = 10.0
 
 
 class Session:
-    """Use it in a `with` statement, which creates and destroys `node` and a context of its own.
+    """Context manager that creates and destroys `node` in a separate ROS context.
 
     The node spins while a method waits; after `spin_in_thread` it always spins.
 

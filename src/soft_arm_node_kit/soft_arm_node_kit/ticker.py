@@ -2,7 +2,7 @@
 
 In a graph in lockstep the virtual rig publishes /clock, and advances only when the nodes that it
 waits for have published on /clock_answers that their work up to that time is done. A node that
-follows a /clock for which nobody waits, such as that of a bag, works in the same way.
+follows a /clock without acknowledgements, such as the clock of a bag, works in the same way.
 """
 
 from collections.abc import Callable
@@ -20,18 +20,18 @@ ANSWERS_TOPIC = '/clock_answers'
 
 
 class Answers:
-    """Publishes on /clock_answers how far a node has come in simulated time."""
+    """Publisher of a node's progress in simulated time on /clock_answers."""
 
     def __init__(self, node: Node):
         self._name = node.get_fully_qualified_name()
         self._publisher = node.create_publisher(TickAnswer, ANSWERS_TOPIC, qos.ANSWERS)
 
     def done_until(self, stamp: TimeMessage) -> None:
-        """Say that all work up to this time, inclusive, is done and published."""
+        """Report that all work up to this time, inclusive, is done and published."""
         self._publisher.publish(TickAnswer(node=self._name, stamp=stamp))
 
     def leave(self) -> None:
-        """Say that nobody has to wait for this node any more."""
+        """Report that simulated time need not wait for this node any more."""
         self._publisher.publish(TickAnswer(node=self._name, leaves=True))
 
 
@@ -73,7 +73,7 @@ class Ticker:
         )
 
     def stand_at(self, time_s: float) -> None:
-        """Let simulated time go on to this moment [s], and stand there until the next call.
+        """Let simulated time advance to this moment [s] and stop there until the next call.
 
         May be called from any thread. On the wall clock it does nothing.
         """
@@ -83,7 +83,7 @@ class Ticker:
                 self._answer(self._due_ns)
 
     def leave(self) -> None:
-        """Let simulated time go on without this node."""
+        """Let simulated time advance without this node."""
         if self._answers is not None:
             self._jumps.unregister()
             self._answers.leave()

@@ -8,7 +8,7 @@ Configure connects and verifies, activate enables; deactivate, cleanup, shutdown
 and SIGINT vent. Without a command for command_timeout_s the board is vented, and the next command
 moves the arm again. After link loss or a fault the node becomes inactive and stays vented; it
 reactivates itself only with `auto_recover` (for virtual rigs), and never after `vent`. Invalid
-commands are refused as a whole, as are those of a second source (`command_arbiter`).
+commands are refused as a whole, and a second source is refused (`command_arbiter`).
 
 Times are on the wall clock. With `use_sim_time`, for emulated devices only, they are on /clock: the
 device is exchanged with at each multiple of 1 / rate_hz, and the tick is acknowledged when

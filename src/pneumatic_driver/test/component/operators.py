@@ -32,7 +32,7 @@ class Operator:
         self._node.create_subscription(ChamberPressures, 'pressures', self.pressures.append, 10)
         self._commands = self._node.create_publisher(ChamberPressures, 'pressure_command', 1)
         self.process = None
-        self.environment = {}  # added to that of this process
+        self.environment = {}  # added to the environment of this process
         self.driver_ahead_s = 0.0  # of this process' clock
 
     def start(self, **parameters) -> None:

@@ -26,7 +26,7 @@ MEMORY_DRIFT_MIB = 20.0  # what imports and caches of the first requests take
 
 
 def tcp_fault(draw: random.Random):
-    """What becomes of one answer."""
+    """Return a function from an answer to what is sent instead."""
 
     def answers(frame):
         kind = draw.choice(

@@ -1,7 +1,4 @@
-"""The firmware's C logic and its Python emulation are the same board.
-
-And the firmware compiles for the Mega.
-"""
+"""Equivalence of the firmware and its emulation; compilation for the Mega."""
 
 import ctypes
 import shutil
@@ -252,7 +249,7 @@ def test_firmware_refuses_just_beyond_the_ranges_of_the_map(library, name):
         (high, 4 if name == 'mode' else 0),
         (low - 1, 3),
         (high + 1, 3),
-    ):  # nobody runs it without holding it
+    ):  # run requires the hold
         assert CBoard(library).write(register.addr, [value & 0xFFFF]) == answer, value
 
 
@@ -360,7 +357,7 @@ def test_held_and_vented_it_refuses_others_and_changes_nothing(library, kind):
     assert name_text(board.read(114, 10)) == 'bench 17' and board.read(112, 2) == [0, 0]
     for _ in range(15):
         board.tick(20, NORMAL, SUPPLY)
-    # Silence ends the hold, and vented it is no fault.
+    # Silence ends the hold; a vented board latches no fault.
     assert board.read(12, 2) == [0, 0] and board.read(114, 10) == [0] * 10
     assert RecordedHost(board).claim() == 0
 
@@ -561,7 +558,7 @@ def test_a_foreign_write_that_is_refused_in_any_case_vents_and_latches(library, 
         return modbus_pdu.answer(board, FUNCTIONS, pdu)
 
     refused = bytes([pdu[0] | 0x80, 2 if pdu[0] == 0x17 else 1])
-    assert ask(pdu) == refused and board.read(13, 1) == [0]  # nobody holds it
+    assert ask(pdu) == refused and board.read(13, 1) == [0]  # not held
     host = driven(board, 1)
     hold = bytes.fromhex('17 0200 0001 006A 0001 02') + struct.pack('>H', host.hold.next_code())
     assert ask(hold) == b'\x97\x02' and board.read(13, 1) == [0]  # the holder's own mistake
@@ -584,13 +581,13 @@ def test_compiles_for_the_mega_without_warnings(tmp_path: Path, channels):
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    told = subprocess.run(
+    size = subprocess.run(
         ['avr-size', str(tmp_path / 'valve_board.elf')],
         capture_output=True,
         text=True,
         check=True,
         timeout=20,
     )
-    text, data, bss = map(int, told.stdout.splitlines()[1].split()[:3])
+    text, data, bss = map(int, size.stdout.splitlines()[1].split()[:3])
     assert 2000 < text + data < 248 * 1024  # flash of the Mega without its boot loader
     assert data + bss < 6 * 1024  # of 8 KiB of memory: the rest is the stack's

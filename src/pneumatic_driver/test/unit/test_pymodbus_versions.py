@@ -26,7 +26,7 @@ SCRIPT = Path(__file__).resolve().parents[1] / 'driver_session.py'
 
 
 class Session:
-    """A driver in a process of its own."""
+    """Driver in a separate process."""
 
     def __init__(self, map_name: str, port: int):
         environment = os.environ | {

@@ -31,7 +31,7 @@ class Ticking(Node):
 
 
 class Rig(SpinningNode):
-    """Publishes /clock and hears the answers."""
+    """Publisher of /clock that receives the acknowledgements."""
 
     def __init__(self, ticking):
         super().__init__('rig', '')

@@ -1,4 +1,4 @@
-"""Who is waited for before simulated time advances."""
+"""Nodes that simulated time waits for."""
 
 import pytest
 
