@@ -149,7 +149,7 @@ class Gripper:
         if self._contact is not None and self._phase in ('close', 'squeeze'):
             self._contact.add_shape(stamp_s, self._bends_rad)
 
-    def lacking(self, now_s: float) -> str:
+    def not_ready_reason(self, now_s: float) -> str:
         """Return why a goal would fail now, in one line; empty if it would not."""
         limit_s = self._settings.pressures_timeout_s
         return self.liveness.driver_lost(now_s, limit_s, limit_s)

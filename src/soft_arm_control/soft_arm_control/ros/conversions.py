@@ -152,10 +152,10 @@ def path_feedback(status: Status) -> FollowPath.Feedback:
     )
 
 
-def target_marker(point_m: np.ndarray, robot: Robot, stamp) -> Marker:
+def target_marker(point_m: np.ndarray, robot: Robot, node: Node) -> Marker:
     """Return a marker of the target for RViz: three crossed lines, longer than the ring."""
     marker = Marker(
-        header=Header(stamp=stamp, frame_id=robot.base.frame),
+        header=Header(stamp=node.get_clock().now().to_msg(), frame_id=robot.base.frame),
         ns='target',
         type=Marker.LINE_LIST,
         action=Marker.ADD,

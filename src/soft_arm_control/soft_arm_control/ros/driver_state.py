@@ -1,17 +1,19 @@
-"""Tell the liveness monitor of a controller whether the driver is active.
+"""Report to the liveness monitor of a controller whether the driver is active.
 
 The driver's `transition_event` arrives at once. Its diagnostics (value `state`, every second)
 correct events that another node sent.
 """
 
-from diagnostic_msgs.msg import DiagnosticArray
+from collections.abc import Callable
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lifecycle_msgs.msg import State, TransitionEvent
-from rclpy.node import Node
 
 from soft_arm_control.errors import MessageError
 from soft_arm_control.liveness_monitor import LivenessMonitor
 from soft_arm_control.ros.conversions import recent_s
 from soft_arm_node_kit import qos
+from soft_arm_node_kit.node import Node
 
 _LABELS = {
     State.PRIMARY_STATE_UNCONFIGURED: 'unconfigured',
@@ -28,10 +30,17 @@ class DriverState:
         node: Node that subscribes.
         driver: Name of the driver's node.
         liveness: Monitor that receives the state.
+        on_diagnostics: Receives every status of /diagnostics.
     """
 
-    def __init__(self, node: Node, driver: str, liveness: LivenessMonitor):
-        self._node = node
+    def __init__(
+        self,
+        node: Node,
+        driver: str,
+        liveness: LivenessMonitor,
+        on_diagnostics: Callable[[DiagnosticStatus], None] = lambda _: None,
+    ):
+        self._node, self._on_status = node, on_diagnostics
         self._liveness = liveness
         self._name = f'{node.get_namespace().strip("/")}/{driver}'.lstrip('/')
         node.create_subscription(
@@ -41,21 +50,18 @@ class DriverState:
 
     def _on_transition(self, message: TransitionEvent) -> None:
         state = message.goal_state
-        if (
-            _LABELS.get(state.id) == state.label
-        ):  # other states are steps of a transition, or invalid
-            self._liveness.add_driver_state(self._now_s(), state.label == 'active')
+        # Other states are steps of a transition, or invalid.
+        if _LABELS.get(state.id) == state.label:
+            self._liveness.add_driver_state(self._node.now_s(), state.label == 'active')
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
+            self._on_status(status)
             states = [v.value for v in status.values if v.key == 'state']
             if status.name != self._name or not states:
                 continue
             try:
-                stamp_s = recent_s(message.header.stamp, self._now_s())
+                stamp_s = recent_s(message.header.stamp, self._node.now_s())
             except MessageError:
-                return
+                continue
             self._liveness.add_driver_state(stamp_s, states[0] == 'active')
-
-    def _now_s(self) -> float:
-        return self._node.get_clock().now().nanoseconds * 1e-9

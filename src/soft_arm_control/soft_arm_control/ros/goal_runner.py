@@ -16,13 +16,14 @@ from functools import partial
 from typing import Any
 
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
-from rclpy.node import Node
 from rclpy.task import Future
 
 from soft_arm_control.errors import GoalError
 from soft_arm_control.outcome import Outcome
+from soft_arm_node_kit.node import Node
 
 FEEDBACK_TICKS = 5  # ticks of the control loop between two feedback messages: 10 Hz
+SUCCESSES = Outcome.REACHED, Outcome.NO_CONTACT, Outcome.CANCELLED
 REPLACED = 'replaced by a newer goal'
 CANCELLED = 'cancelled by the client'
 
@@ -93,6 +94,9 @@ class GoalRunner:
         actions: Actions of the node.
         refused: Returns the status of a goal that does not start, from an outcome and a message.
         cancel: Cancels the controller's goal at a time [s] and returns the status.
+
+    Attributes:
+        failure: Outcome and message of the last goal if it failed, else empty.
     """
 
     def __init__(
@@ -105,6 +109,7 @@ class GoalRunner:
         self._node = node
         self._refused = refused
         self._cancel = cancel
+        self.failure = ''
         self._running: Job | None = None
         self._starting: list[Job] = []
         self._status = refused(Outcome.REPLACED, REPLACED)  # until the first tick
@@ -136,6 +141,8 @@ class GoalRunner:
     def after_tick(self, status, now_s: float) -> None:
         """Send feedback or end the goal by the controller's status, then start waiting goals."""
         self._status = status
+        if status.outcome is not None:
+            self._note(status)
         job = self._running
         if job is not None:
             self._ticks += 1
@@ -147,8 +154,14 @@ class GoalRunner:
             waiting.poll(now_s)
             self._go_on(waiting)
 
+    def _note(self, status) -> None:
+        failed = status.outcome not in SUCCESSES
+        self.failure = f'{status.outcome.value}: {status.message}' if failed else ''
+        if failed:
+            self._node.get_logger().warning(self.failure)
+
     def _accept(self, action: Action, handle) -> None:
-        job = Job(next(self._numbers), handle, action, self._now_s)
+        job = Job(next(self._numbers), handle, action, self._node.now_s)
         job.course = self._run(job)
         self._go_on(job)
 
@@ -190,9 +203,6 @@ class GoalRunner:
         job, self._running = self._running, None
         job.ended.set_result(status)
         self._go_on(job)
-
-    def _now_s(self) -> float:
-        return self._node.get_clock().now().nanoseconds * 1e-9
 
 
 def _end_with(action: Action, status, handle):

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 
-from rclpy.node import Node
-
 from soft_arm_control.errors import TakenError
 from soft_arm_control.grasping.gripper import GraspGoal, Gripper, ReleaseGoal
 from soft_arm_control.ros import grip_conversions as conversions
 from soft_arm_control.ros.goal_runner import Action, GoalRunner, Job
 from soft_arm_msgs.action import Grasp, Release
+from soft_arm_node_kit.node import Node
 
 
 def grip_goals(
@@ -34,7 +33,7 @@ def grip_goals(
                 f'{names[0]} also publishes pressure_command: '
                 'end it, since one node at a time may command the finger'
             )
-        now_s = node.get_clock().now().nanoseconds * 1e-9
+        now_s = node.now_s()
         gripper.start(make_goal(job.handle.request), now_s)
 
     return GoalRunner(

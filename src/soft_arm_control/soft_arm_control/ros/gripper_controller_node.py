@@ -16,12 +16,11 @@ from sensor_msgs.msg import JointState
 
 from soft_arm_control.grasping import no_load_reference
 from soft_arm_control.grasping.gripper import PERIOD_S, GraspSettings, Gripper, GripStatus
-from soft_arm_control.outcome import Outcome
 from soft_arm_control.ros import grip_conversions as conversions
-from soft_arm_control.ros.conversions import command_message, recent_s
+from soft_arm_control.ros.conversions import command_message
 from soft_arm_control.ros.driver_state import DriverState
 from soft_arm_control.ros.grip_goals import grip_goals
-from soft_arm_control.ros.unusable_messages import UnusableMessages
+from soft_arm_control.ros.inputs import Inputs
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.arm import load_arm
@@ -77,14 +76,10 @@ class GripperControllerNode(Node):
             GraspSettings(open_pa=p.open_pa),
         )
         self._status = GripStatus('idle', 0.0, None)
-        self._problem = ''  # of the last goal
-        self._ignored = UnusableMessages(self)
-        self._rates = {
-            name: diagnostics.RateMeter(self.now_s)
-            for name in ('state_hz', 'piece_angles_hz', 'command_hz')
-        }
-        self.create_subscription(GripperState, 'state', self._on_state, qos.SENSOR)
-        self.create_subscription(JointState, 'piece_angles', self._on_shape, qos.SENSOR)
+        self._inputs = Inputs(self)
+        self._inputs.subscribe(GripperState, 'state', self._on_state, qos.SENSOR)
+        self._inputs.subscribe(JointState, 'piece_angles', self._on_shape, qos.SENSOR)
+        self._command_rate = diagnostics.RateMeter(self.now_s)
         self._driver_state = DriverState(self, 'pcu2v_driver', self._gripper.liveness)
         self._command = OnlyPublisher(self, ChamberPressures, 'pressure_command', qos.COMMAND)
         self._goals = grip_goals(
@@ -104,52 +99,31 @@ class GripperControllerNode(Node):
         self._goals.destroy()
         super().destroy_node()
 
-    def _on_state(self, message: GripperState) -> None:
-        with self._ignored.of('state'):
-            stamp_s = recent_s(message.header.stamp, self._now_s())
-            self._gripper.add_pressure(
-                stamp_s,
-                conversions.pressure_pa(message, self._robot),
-                conversions.set_point_pa(message),
-            )
-            self._rates['state_hz'].tick()
+    def _on_state(self, stamp_s: float, message: GripperState) -> None:
+        pressure_pa = conversions.pressure_pa(message, self._robot)
+        self._gripper.add_pressure(stamp_s, pressure_pa, conversions.set_point_pa(message))
 
-    def _on_shape(self, message: JointState) -> None:
-        with self._ignored.of('piece_angles'):
-            stamp_s = recent_s(message.header.stamp, self._now_s())
-            self._gripper.add_shape(stamp_s, conversions.bends_from_msg(message, self._robot))
-            self._rates['piece_angles_hz'].tick()
-
-    def _now_s(self) -> float:
-        return self.get_clock().now().nanoseconds * 1e-9
+    def _on_shape(self, stamp_s: float, message: JointState) -> None:
+        self._gripper.add_shape(stamp_s, conversions.bends_from_msg(message, self._robot))
 
     def _tick(self) -> None:
-        now = self.get_clock().now()
-        self._goals.before_tick(now.nanoseconds * 1e-9)
-        command_pa, status = self._gripper.step(now.nanoseconds * 1e-9)
+        now_s = self.now_s()
+        self._goals.before_tick(now_s)
+        command_pa, self._status = self._gripper.step(now_s)
         if command_pa is not None:
             self._command.publish(command_message([command_pa], self._robot, self))
-            self._rates['command_hz'].tick()
-        if status.outcome is not None:
-            self._note(status)
-        self._goals.after_tick(status, now.nanoseconds * 1e-9)
-        self._status = status
-
-    def _note(self, status: GripStatus) -> None:
-        good = status.outcome in (Outcome.REACHED, Outcome.NO_CONTACT)
-        self._problem = '' if good else f'{status.outcome.value}: {status.message}'
-        if not good:
-            self.get_logger().warning(self._problem)
+            self._command_rate.tick()
+        self._goals.after_tick(self._status, now_s)
 
     def _report(self) -> tuple[bytes, str, dict]:
-        values = {name: meter.rate_hz for name, meter in self._rates.items()} | {
+        values = self._inputs.values() | {
+            'command_hz': self._command_rate.rate_hz,
             'calibrated': self._calibrated,
-            'ignored_messages': self._ignored.count,
         }
-        if lacking := self._lacking():
-            return diagnostics.WARN, lacking, values | {'ready': False}
-        if self._problem:
-            return diagnostics.WARN, self._problem, values
+        if reason := self._not_ready_reason():
+            return diagnostics.WARN, reason, values | {'ready': False}
+        if self._goals.failure:
+            return diagnostics.WARN, self._goals.failure, values
         if not self._calibrated:
             return (
                 diagnostics.WARN,
@@ -159,12 +133,11 @@ class GripperControllerNode(Node):
             )
         return diagnostics.OK, self._status.phase, values
 
-    def _lacking(self) -> str:
+    def _not_ready_reason(self) -> str:
         """Return why a goal would fail now, in one line; empty if it would not."""
         if others := self._command.others():
             return f'{others[0]} also publishes pressure_command: end it'
-        lacking = self._gripper.lacking(self._now_s())
-        return f'{lacking}; {self._ignored.last}' if lacking and self._ignored.last else lacking
+        return self._inputs.explained(self._gripper.not_ready_reason(self.now_s()))
 
 
 def main() -> int:

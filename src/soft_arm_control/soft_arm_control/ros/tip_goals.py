@@ -1,35 +1,32 @@
 """Prepare goals of `move_tip` and `follow_path` and start them on the tip controller.
 
 Message -> points in the arm's base frame through tf -> actuator lengths of the first point from
-`solve_ik`, by its three principles and with the held segments held -> trajectory (`plan`) ->
-`TipController`, which tracks it.
+`solve_ik`, with the held segments -> trajectory (`plan`) -> `TipController`, which tracks it.
 """
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from rclpy.node import Node
 
 from soft_arm_control.errors import (
     DriverLostError,
-    FrameError,
     GoalError,
     IkUnavailableError,
     OutsideWorkspaceError,
     TakenError,
 )
-from soft_arm_control.outcome import Outcome
 from soft_arm_control.ros import conversions
 from soft_arm_control.ros.goal_runner import Action, GoalRunner, Job
-from soft_arm_control.tip.controller import Status, TipController
-from soft_arm_control.tip.goal_planning import checked_point, free_actuators, plan
+from soft_arm_control.ros.tip_targets import in_base_frame, rejected
+from soft_arm_control.tip.controller import TipController
+from soft_arm_control.tip.goal_planning import free_actuators, plan
 from soft_arm_kinematics.arm import Arm
-from soft_arm_kinematics.ros.target_frames import TargetFrameError, TargetFrames
+from soft_arm_kinematics.ros.target_frames import TargetFrames
 from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import TipTarget
 from soft_arm_msgs.srv import SolveIK
+from soft_arm_node_kit.node import Node
 
-TF_WAIT_S = 1.0  # for the transform of a target's frame
 IK_TIMEOUT_S = 2.0  # for the service to appear; its node may just be starting
 IK_ANSWER_S = 5.0  # for the response of the service
 
@@ -76,7 +73,7 @@ class TipGoals:
             lambda status: conversions.path_result(status, controller.path_errors_m),
             conversions.path_feedback,
         )
-        self.runner = GoalRunner(node, [move_tip, follow_path], _refused, controller.cancel)
+        self.runner = GoalRunner(node, [move_tip, follow_path], rejected, controller.cancel)
 
     @property
     def ik_ready(self) -> bool:
@@ -111,8 +108,13 @@ class TipGoals:
         request = job.handle.request
         # Report a wrong segment before any wait.
         free_actuators(self._arm.robot, request.held_segments)
-        points_m, axes = await self._in_base_frame(job, targets)
+        points_m, axes = await in_base_frame(job, self._frames, targets)
         lengths_m = [list(target.lengths_m) for target in targets]
+        if any(np.any(axis) and (i > 0 or lengths_m[i]) for i, axis in enumerate(axes)):
+            raise GoalError(
+                'a later waypoint, or a target with lengths_m, has an axis: only inverse '
+                'kinematics of the first target takes one; leave the axis zero'
+            )
         if points_m and not lengths_m[0]:
             lengths_m[0] = await self._solve_ik(job, points_m[0], axes[0])
         goal = plan(
@@ -126,28 +128,7 @@ class TipGoals:
             timeout_s,
             request.open_loop,
         )
-        self._controller.start(goal, self._node.get_clock().now().nanoseconds * 1e-9)
-
-    async def _in_base_frame(self, job: Job, targets: Sequence[TipTarget]):
-        """Return the points [m] and axes (zero: any axis) of the targets in the base frame."""
-        await job.until(lambda: all(self._frames.known(t.header) for t in targets), TF_WAIT_S)
-        points_m, axes = [], []
-        for i, target in enumerate(targets):
-            position, axis = target.position, target.axis
-            try:
-                point_m, axis = self._frames.to_base(
-                    target.header, (position.x, position.y, position.z), (axis.x, axis.y, axis.z)
-                )
-            except TargetFrameError as error:
-                raise FrameError(str(error)) from error
-            if np.any(axis) and (i > 0 or len(target.lengths_m)):
-                raise GoalError(
-                    'a later waypoint, or a target with lengths_m, has an axis: only inverse '
-                    'kinematics of the first target takes one; leave the axis zero'
-                )
-            points_m.append(checked_point(point_m))
-            axes.append(axis)
-        return points_m, axes
+        self._controller.start(goal, self._node.now_s())
 
     async def _solve_ik(self, job: Job, point_m: np.ndarray, axis: np.ndarray) -> list[float]:
         """Return the best lengths [m] from `solve_ik`; the control loop goes on meanwhile."""
@@ -190,8 +171,3 @@ class TipGoals:
                 'no measured pressures: start the pneumatic driver and activate it'
             )
         return self._arm.lengths(np.clip(measured_pa, *self._arm.pressure_limits_pa))
-
-
-def _refused(outcome: Outcome, message: str) -> Status:
-    """Return the status of a goal that has not started."""
-    return Status('idle', 0.0, None, None, 0, outcome, message)

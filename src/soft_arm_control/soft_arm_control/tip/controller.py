@@ -55,11 +55,11 @@ class ControllerSettings:
 class Status:
     """State of the controller after a tick. None: not available."""
 
-    phase: str  # idle, approach, correct, settle, hold
-    elapsed_s: float
-    error_m: float | None  # distance of the estimated tip from the target
-    tip_m: np.ndarray | None  # (3,), estimated, base frame
-    waypoint: int
+    phase: str = 'idle'  # idle, approach, correct, settle, hold
+    elapsed_s: float = 0.0
+    error_m: float | None = None  # distance of the estimated tip from the target
+    tip_m: np.ndarray | None = None  # (3,), estimated, base frame
+    waypoint: int = 0
     outcome: Outcome | None = None  # set in the tick that ends the goal
     message: str = ''
     settle_s: float | None = None
@@ -196,7 +196,7 @@ class TipController:
         message = 'cancelled by the client; the arm stops and holds the present pressures'
         return self._end(self._goal, now_s, Outcome.CANCELLED, message)
 
-    def lacking(self, now_s: float, open_loop: bool = False) -> str:
+    def not_ready_reason(self, now_s: float, open_loop: bool = False) -> str:
         """Return why a goal would fail now, in one line; empty if it would not."""
         fault = self._fault(now_s, open_loop)
         return fault[1] if fault else ''
@@ -213,7 +213,7 @@ class TipController:
             self._applied_pa = self._shaper = None
         goal = self._goal
         if goal is None:
-            return self._hold(), Status('idle', 0.0, None, self._tip(), 0)
+            return self._hold(), Status(tip_m=self._tip())
         fault = self._fault(now_s, goal.open_loop)
         if fault is not None:
             status = self._end(goal, now_s, *fault)

@@ -89,7 +89,7 @@ class LimbMove:
             self._errors_m.append(error_m)
         command = self._bends.actuation(self._shares)
         phase = 'approach' if share < 1.0 else 'settle' if self._tolerance_m is None else 'correct'
-        status = Status(phase, elapsed_s, error_m, tip_m, 0)
+        status = Status(phase, elapsed_s, error_m, tip_m)
         inside = self._tolerance_m is None or (error_m is not None and error_m <= self._tolerance_m)
         if share < 1.0 or not inside:
             self._inside_s = now_s

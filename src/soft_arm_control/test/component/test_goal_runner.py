@@ -1,10 +1,10 @@
 """Goals of one node, without a middleware: each gets only what the controller says of itself."""
 
+import logging
 from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pytest
-from rclpy.clock import Clock
 
 from soft_arm_control.outcome import Outcome
 from soft_arm_control.ros import goal_runner
@@ -52,7 +52,7 @@ def test_a_goal_that_waited_gets_no_status_of_the_one_before(monkeypatch, outcom
 
     action = Action(object, 'move', start, result=lambda s: s.goal, feedback=lambda s: s.goal)
     runner = GoalRunner(
-        SimpleNamespace(get_clock=Clock),
+        SimpleNamespace(now_s=lambda: 0.0, get_logger=lambda: logging),
         [action],
         refused=lambda outcome, message: Status('none', outcome, message),
         cancel=lambda now_s: Status('none'),

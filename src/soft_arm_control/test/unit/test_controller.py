@@ -167,7 +167,7 @@ def test_a_lost_ring_is_told_with_what_the_detector_says(loop):
 
 
 def test_it_says_what_it_lacks_for_a_goal(loop):
-    assert loop.controller.lacking(loop.now_s) == ''
+    assert loop.controller.not_ready_reason(loop.now_s) == ''
     for sense, word in (
         ('tip', 'not measured'),
         ('camera', 'no image'),
@@ -175,12 +175,12 @@ def test_it_says_what_it_lacks_for_a_goal(loop):
     ):
         setattr(loop, sense, False)
         loop.run(1.2)
-        assert word in loop.controller.lacking(loop.now_s)
+        assert word in loop.controller.not_ready_reason(loop.now_s)
     loop.driver = True
     loop.run(0.1)
     loop.controller.liveness.add_driver_state(loop.now_s, False)
     loop.run(1.1)
-    assert 'activate it' in loop.controller.lacking(loop.now_s)
+    assert 'activate it' in loop.controller.not_ready_reason(loop.now_s)
 
 
 def test_open_loop_teaches_nothing_and_needs_no_camera(loop):
