@@ -1,12 +1,8 @@
 """Node `tip_controller`: moves the tip to targets in closed loop with its measured pose.
 
-In: actions `move_tip` and `follow_path` (see tip_goals.py); `pressures`, `tip_pose`,
-`color/camera_info` (one for each image), `/diagnostics` (why tip_tracker finds no tip). Out:
-`pressure_command` at 50 Hz from the first goal on (in simulated time half way between two exchanges
-of the driver), `target` for RViz, diagnostics. A lost tip, a stale camera or missing pressures end
-the goal; the arm stops and holds its pressures. When the driver has been silent or inactive for a
-second, nothing is commanded until the next goal. A second publisher of `pressure_command` ends the
-node at its start, and later rejects goals.
+In: actions `move_tip` and `follow_path` (see tip_goals.py); `pressures`, `tip_pose`, an image's
+`color/camera_info`, `/diagnostics` (why tip_tracker finds no tip). Out: `pressure_command` at 50 Hz
+from the first goal on, `target`. A lost tip, a stale camera or missing pressures end the goal.
 """
 
 from collections import deque
