@@ -9,15 +9,16 @@ import math
 import signal
 import subprocess
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import rclpy
-from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Point, TransformStamped
 from lifecycle_msgs.msg import State, TransitionEvent
 from rclpy.action import ActionClient
+from rclpy.clock import Clock
 from std_srvs.srv import Trigger
 
 from control_testing.simulated_rig import TARGET, Rig, start
@@ -367,6 +368,6 @@ def test_of_two_controllers_that_start_together_one_goes_on(rig):
 
 def test_the_target_is_seen_outside_the_ring():
     robot = load_arm().robot
-    marker = target_marker(np.array([0.01, 0.0, 0.2]), robot, Time())
+    marker = target_marker(np.array([0.01, 0.0, 0.2]), robot, SimpleNamespace(get_clock=Clock))
     reaches_m = np.abs([[p.x, p.y, p.z] for p in marker.points]).max(axis=0)
     assert (reaches_m > max(robot.ring.radius_m, robot.ring.height_m / 2)).all()
