@@ -206,7 +206,7 @@ class InverseKinematics:
                 if held
                 else self.table.near(target_m, count)
             )
-            found = compiled_solver.solve(
+            solutions = compiled_solver.solve(
                 chain,
                 rows,
                 scoring,
@@ -219,8 +219,8 @@ class InverseKinematics:
                 _TOLERANCES,
                 MERGE_SPACING,
             )
-            if len(found[0]):
-                return self._reached(target_m, *found, present, max_solutions)
+            if len(solutions[0]):
+                return self._reached(target_m, *solutions, present, max_solutions)
         starts = np.concatenate([table[near], present[None]]).astype(float)
         found, residuals_m, _ = refine(arm, starts, target_m, limits=limits)
         if not (residuals_m <= RESIDUAL_M).any():
