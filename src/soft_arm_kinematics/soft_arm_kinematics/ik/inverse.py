@@ -206,7 +206,7 @@ class InverseKinematics:
                 if held
                 else self.table.near(target_m, count)
             )
-            solutions = compiled_solver.solve(
+            reached, reached_residuals_m, every_score = compiled_solver.solve(
                 chain,
                 rows,
                 scoring,
@@ -219,8 +219,15 @@ class InverseKinematics:
                 _TOLERANCES,
                 MERGE_SPACING,
             )
-            if len(solutions[0]):
-                return self._reached(target_m, *solutions, present, max_solutions)
+            if len(reached):
+                return self._reached(
+                    target_m,
+                    reached,
+                    reached_residuals_m,
+                    every_score,
+                    present,
+                    max_solutions,
+                )
         starts = np.concatenate([table[near], present[None]]).astype(float)
         found, residuals_m, _ = refine(arm, starts, target_m, limits=limits)
         if not (residuals_m <= RESIDUAL_M).any():
