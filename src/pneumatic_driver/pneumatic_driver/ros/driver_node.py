@@ -138,13 +138,8 @@ class PneumaticDriverNode(DriverLifecycleNode):
             self.disarmed(self._disarm_reasons.pop(0), self._auto_recover)
 
     def _status(self) -> tuple[bytes, str, dict]:
-        level, message, values = driver_status(
-            self._driver,
-            self.get_fully_qualified_name(),
-            self._phase,
-            self._reason,
-            self.clock(),
-        )
+        name, phase, reason = self.get_fully_qualified_name(), self._phase, self._reason
+        level, message, values = driver_status(self._driver, name, phase, reason, self.clock())
         values |= {'rate_hz': self._rate.rate_hz, 'refused_commands': self._refused}
         return level, message, values
 

@@ -60,6 +60,15 @@ def test_pressures_and_state_come_back_with_their_age(operator, gripper):
     )
 
 
+def test_sigkill_is_followed_by_a_vent_of_the_device(operator, gripper):
+    start_and_move(operator, gripper)
+    killed_s = gripper.plant.device_clock_s()
+    operator.process.kill()
+    wait_for(lambda: gripper.plant.vented)
+    assert gripper.plant.changed_device_s - killed_s <= 0.3
+    assert gripper.watchdog_tripped()
+
+
 def test_sigterm_vents_and_exits_clean(operator, gripper):
     start_and_move(operator, gripper)
     operator.process.send_signal(signal.SIGTERM)
