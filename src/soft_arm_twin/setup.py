@@ -21,7 +21,6 @@ setup(
         'soft-arm-description',
         'soft-arm-kinematics',
         'softarm-cli',
-        'tqdm',
         'soft-arm-physics',
     ],
     zip_safe=False,  # the page's files are served from the folder
