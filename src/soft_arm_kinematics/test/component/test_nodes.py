@@ -191,7 +191,7 @@ def test_garbage_is_named_and_ignored(graph):
     arm, forward, inverse = load_arm('two_module_arm', 'virtual'), *graph.nodes[:2]
     names = list(arm.robot.chambers)
     for pressures_pa, given, word in (
-        ([float('nan')] * 6, names, 'not finite'),
+        ([float('nan')] * 6, names, 'm1_b1 at nan kPa'),
         ([float('inf')] + [0.0] * 5, names, 'm1_b1'),
         ([0.0] * 5, names, '5 pressures'),
         ([0.0] * 6, ['x' * 5000] * 6, 'lack chamber m1_b1'),
