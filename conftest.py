@@ -9,7 +9,9 @@ watchdog stands between real processes (files marked `watchdogs`), a test that f
 machine stalls for longer than a watchdog allows is skipped, and says so.
 """
 
+import asyncio
 import fcntl
+import inspect
 import os
 import signal
 import tempfile
@@ -73,6 +75,16 @@ def steady_time(request):
     else:
         with SteadyClock():
             yield
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem):
+    """Run a coroutine test in an event loop."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = pyfuncitem._fixtureinfo.argnames
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
 
 
 @pytest.hookimpl(wrapper=True)
