@@ -131,7 +131,7 @@ class ModbusLink:
         """Read words at an address of the map.
 
         Raises:
-            LinkError: If there is no answer, or it belongs to another request.
+            LinkError: If the device does not answer, or answers another request.
             RefusedError: If the device answers with a Modbus exception.
         """
         fc = self._conventions.read_fc

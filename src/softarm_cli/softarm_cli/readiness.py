@@ -16,7 +16,7 @@ class Report:
     Attributes:
         pid: Reporting process; empty if unknown.
         works: True if the node can do its work.
-        remark: Fault; empty if there is none.
+        remark: Fault; empty without one.
     """
 
     pid: str

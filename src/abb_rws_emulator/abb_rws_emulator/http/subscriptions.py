@@ -67,7 +67,7 @@ class Subscriptions:
         return group
 
     def find(self, number: str) -> Group | None:
-        """Return the group with a number from a path, or None if there is none."""
+        """Return the group with a number from a path, or None."""
         key = whole(number)
         return None if key is None else self.groups.get(key)
 

@@ -21,7 +21,7 @@ class PlayedBag:
         domain: ROS domain.
 
     Raises:
-        BagError: If there is no bag, or it is damaged.
+        BagError: If the bag does not exist or is damaged.
     """
 
     def __init__(self, path: Path, domain: int):

@@ -60,5 +60,5 @@ def test_the_robot_of_a_bag_moves_and_has_no_controls(bag, robots, ros_domain):
 
 
 def test_a_missing_bag_is_refused(tmp_path):
-    with pytest.raises(BagError, match='there is no bag'):
+    with pytest.raises(BagError, match='does not exist'):
         PlayedBag(tmp_path / 'none', 1)

@@ -129,12 +129,12 @@ def open_bag(bag: Path) -> Iterator[Bag]:
     """Open a bag in a `with` statement; of a truncated bag, recover what was written.
 
     Raises:
-        BagError: If there is no bag, or it is damaged.
+        BagError: If the bag does not exist or is damaged.
     """
     bag = Path(bag)
     if not bag.exists():
         raise BagError(
-            f'there is no bag {bag}: give the folder of a recording, which holds metadata.yaml'
+            f'bag {bag} does not exist: give the folder of a recording, which holds metadata.yaml'
         )
     is_cut = bag.is_dir() and not (bag / 'metadata.yaml').exists()
     with tempfile.TemporaryDirectory(prefix='softarm_bag_') as copies:

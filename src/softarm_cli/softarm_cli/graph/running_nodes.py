@@ -62,7 +62,7 @@ def node_of(words: Iterable[str]) -> str | None:
 
 
 def command_line(pid: int) -> list[str]:
-    """Return the words of a command line; empty if there is no such process."""
+    """Return the arguments of a process; empty if it does not exist."""
     return _entries(pid, 'cmdline')
 
 

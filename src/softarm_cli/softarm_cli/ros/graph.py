@@ -63,7 +63,7 @@ class Graph(Session):
         """Return full name and type of a topic as soon as a node publishes it.
 
         Raises:
-            GraphError: If there is no publisher after the time of discovery.
+            GraphError: If no publisher is found within the time of discovery.
         """
         full = f'/{name.lstrip("/")}'
         left_s = self._born_s + DISCOVERY_S - time.monotonic()
