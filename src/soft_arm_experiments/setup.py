@@ -6,7 +6,7 @@ setup(
     name=package_name,
     version='0.1.0',
     packages=find_packages(exclude=['test', 'test.*']),
-    package_data={package_name: ['vision/bench_peers/*.cpp', 'vision/real_clouds/*']},
+    package_data={package_name: ['vision/bench_peers/*.cpp']},
     data_files=[
         ('share/ament_index/resource_index/packages', ['resource/' + package_name]),
         ('share/' + package_name, ['package.xml']),
@@ -28,7 +28,6 @@ setup(
         'matplotlib',
         'mujoco',
         'numpy',
-        'open3d-cpu',
         'opencv-python-headless',
         'pyarrow',
         'pycocotools',

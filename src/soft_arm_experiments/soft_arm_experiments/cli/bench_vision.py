@@ -42,11 +42,10 @@ def main(argv: list[str]) -> int:
     parser.add_network()
     parser.add_argument(
         '--domain',
-        choices=('virtual', 'stereo', 'real'),
+        choices=('virtual', 'stereo'),
         default='virtual',
-        help='rings before a camera whose depth is exact with noise (virtual) or matched in a '
-        'rendered infrared pair (stereo), or the mug of a real cloud (real); nothing was chosen '
-        'on the latter two (default: %(default)s)',
+        help='source of the depth: exact with noise (virtual), or matched in a rendered infrared '
+        'pair (stereo), which no limit was chosen on (default: %(default)s)',
     )
     parser.add_robot()
     parser.add_json()
@@ -57,14 +56,10 @@ def _bench(options: Namespace) -> int:
     # Slow to import: after the arguments are checked.
     from soft_arm_experiments.cli.ring_figures import masks_and_poses
     from soft_arm_experiments.vision.cylinder_bench import fit_alone
-    from soft_arm_experiments.vision.real_mug import mug_figures
     from soft_arm_vision.segmentation.segmenter import ring_of
 
-    if options.domain == 'real':
-        result: dict = mug_figures(options.seed)
-    else:
-        ring = ring_of(load_robot(options.robot))
-        result = masks_and_poses(options, ring) | fit_alone(options.fits, ring)
+    ring = ring_of(load_robot(options.robot))
+    result = masks_and_poses(options, ring) | fit_alone(options.fits, ring)
     if options.json:
         print(json.dumps(result))
     else:

@@ -1,5 +1,4 @@
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,11 +9,9 @@ from soft_arm_vision.cli import fit_cylinder
 from soft_arm_vision.clouds import scene_cylinder, wall_shape
 from soft_arm_vision.clouds.cloud_file import read_cloud
 from soft_arm_vision.clouds.scene_cylinder import find_cylinder
-from soft_arm_vision.clouds.scene_parts import plane_of, without_planes
+from soft_arm_vision.clouds.scene_parts import without_planes
 from soft_arm_vision.errors import VisionError
 
-REAL = Path(__file__).parents[3] / 'soft_arm_experiments/soft_arm_experiments/vision/real_clouds'
-MUG = REAL / 'table_scene_mug_stereo_textured.pcd'
 POINTS = np.array([[0.1, -0.2, 0.5], [1.5, 0.25, 2.0], [-3.0, 0.0, 0.125]])
 
 
@@ -253,20 +250,6 @@ def test_unit_of_the_command(capsys, tmp_path):
     np.save(path, 1e3 * np.vstack([scene(np.random.default_rng(0))[0], np.zeros((500, 3))]))
     assert fit_cylinder.main([str(path), '--unit', 'mm', '--json']) == 0
     assert json.loads(capsys.readouterr().out)['radius_m'] == pytest.approx(0.04, abs=3e-4)
-
-
-def test_mug_of_a_real_scene(capsys, tmp_path):
-    cloud, path, rng = read_cloud(MUG), tmp_path / 'crop.npy', np.random.default_rng(0)
-    near = (np.abs(cloud[:, 0]) < 0.25) & (cloud[:, 2] < 1.3)
-    about = np.linalg.norm(cloud - [0.055, 0.068, 0.768], axis=1) < 0.08
-    strays = cloud[rng.integers(len(cloud), size=300)] * rng.uniform(-5, 20, (300, 1))
-    _, normal = plane_of(cloud[::10])
-    for crop in (cloud, cloud[near], cloud[about], np.concatenate([strays, cloud])):
-        np.save(path, crop)
-        assert fit_cylinder.main([str(path), '--json']) == 0
-        found = json.loads(capsys.readouterr().out)
-        assert 0.038 < found['radius_m'] < 0.040
-        assert np.degrees(np.arccos(abs(np.array(found['axis']) @ normal))) < 1.0
 
 
 def test_reads_ply_pcd_and_npy(tmp_path):
