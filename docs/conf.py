@@ -8,6 +8,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 SOURCES = Path(__file__).parents[1] / 'src'
 LIBRARIES = (  # packages that people import; their nodes and commands are in "Interfaces"
     'soft_arm_description',
+    'soft_arm_io',
     'soft_arm_kinematics',
     'soft_arm_vision',
     'soft_arm_control',

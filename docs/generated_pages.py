@@ -1,12 +1,21 @@
-"""Sphinx extension: write the page of all commands from their `--help`; keep docstrings intact."""
+"""Sphinx extension: write the pages of commands, parameters and messages from the sources.
+
+It also keeps docstrings intact, which Sphinx would read as reStructuredText.
+"""
 
 import contextlib
+import importlib
+import inspect
 import io
+import json
 import os
 import re
 import shutil
+from dataclasses import MISSING, fields, is_dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
+
+INTERFACES = Path(__file__).parents[1] / 'src' / 'soft_arm_msgs'
 
 _SUBCOMMANDS = re.compile(r'^usage: [\w -]+? \[-h\] \{?([a-z][a-z-]*(?:[|,][a-z-]+)*)\}? \.\.\.')
 
@@ -32,9 +41,66 @@ def _printed_help(main, words: list[str]) -> str:
     return out.getvalue()
 
 
-def _write_commands(app) -> None:
-    parts = [f'## {name}\n```text\n{text}```\n' for name, text in help_of_commands().items()]
-    (_folder(app) / 'commands.md').write_text('# Commands: every option\n' + '\n'.join(parts))
+def parameters_of_nodes() -> dict[str, list[tuple[str, str, str]]]:
+    """Name, default and description of each parameter of every node, by `package/executable`."""
+    nodes = {}
+    for point in sorted(entry_points(group='console_scripts'), key=lambda point: point.value):
+        if '.ros.' in point.value:
+            module = importlib.import_module(point.value.partition(':')[0])
+            declared = [kind for kind in vars(module).values() if _holds_parameters(kind)]
+            declared.sort(key=lambda kind: len(inspect.getmro(kind)))  # a derived class is last
+            package = point.value.partition('.')[0]
+            nodes[f'{package}/{point.name}'] = [
+                (spec.name, _default(spec), _description(spec)) for spec in fields(declared[-1])
+            ]
+    return nodes
+
+
+def _holds_parameters(kind) -> bool:
+    return (
+        isinstance(kind, type)
+        and is_dataclass(kind)
+        and any('description' in spec.metadata for spec in fields(kind))
+    )
+
+
+def _default(spec) -> str:
+    return 'required' if spec.default is MISSING else f'`{json.dumps(spec.default)}`'
+
+
+def _description(spec) -> str:
+    low, high = spec.metadata['minimum'], spec.metadata['maximum']
+    limits = [] if low is None else [f'at least {low:g}']
+    limits += [] if high is None else [f'at most {high:g}']
+    return '; '.join([spec.metadata['description'], *limits]).replace('|', '\\|')
+
+
+def texts_of_interfaces() -> dict[str, str]:
+    """Text of every message, service and action file, by its name, such as `msg/TipTarget`."""
+    files = [path for kind in ('msg', 'srv', 'action') for path in INTERFACES.glob(f'{kind}/*')]
+    return {f'{path.parent.name}/{path.stem}': path.read_text() for path in sorted(files)}
+
+
+def _write_pages(app) -> None:
+    _write(app, 'commands', 'Commands', _in_code_blocks(help_of_commands()))
+    _write(
+        app, 'messages', 'Messages, services and actions', _in_code_blocks(texts_of_interfaces())
+    )
+    head = '| parameter | default | meaning |\n|---|---|---|\n'
+    tables = {
+        node: head + ''.join(f'| `{name}` | {default} | {text} |\n' for name, default, text in rows)
+        for node, rows in parameters_of_nodes().items()
+    }
+    _write(app, 'parameters', 'Parameters of the nodes', tables)
+
+
+def _in_code_blocks(texts: dict[str, str]) -> dict[str, str]:
+    return {name: f'```text\n{text}```\n' for name, text in texts.items()}
+
+
+def _write(app, page: str, title: str, sections: dict[str, str]) -> None:
+    parts = [f'## {name}\n{text}' for name, text in sections.items()]
+    (_folder(app) / f'{page}.md').write_text('\n'.join([f'# {title}', *parts]))
 
 
 def _escape(app, what, name, obj, options, lines) -> None:
@@ -69,6 +135,6 @@ def setup(app) -> None:
     """Connect to Sphinx, and delete the generated pages of an earlier build."""
     shutil.rmtree(_folder(app), ignore_errors=True)
     _folder(app).mkdir(parents=True)
-    app.connect('builder-inited', _write_commands)
+    app.connect('builder-inited', _write_pages)
     app.connect('autodoc-process-docstring', _escape, priority=400)  # before napoleon
     app.connect('autodoc-skip-member', _skip)

@@ -15,7 +15,7 @@ content['name'] = 'three_module_arm'
 content['segments'] += [last | {'name': 'module_3', 'actuators': smaller}]
 content['channels'] |= {name: 6 + i for i, name in enumerate(names)}
 arm = sak.make_arm(sak.Robot.model_validate(content))
-shape = arm.configuration(arm.rest_actuation + 0.01 * (np.arange(9) % 3 == 0))
+shape = arm.at(arm.rest_q + 0.01 * (np.arange(9) % 3 == 0))
 print(f'{arm.robot.name}: tip at {np.round(shape.tip_m * 1e3, 2)} mm')
 
 print(f'{arm.n_actuators} actuators: {", ".join(arm.robot.chambers)}')

@@ -28,5 +28,5 @@ for name, fit in curve.fits.items():
 
 arm = sak.BellowsArm(robot, curve)
 pressures_pa = np.full(6, 20e3)
-error_m = arm.tip(arm.lengths(pressures_pa)) - true.tip(true.lengths(pressures_pa))
+error_m = arm.at(arm.lengths(pressures_pa)).tip_m - true.at(true.lengths(pressures_pa)).tip_m
 print(f'tip at 20 kPa: {np.linalg.norm(error_m) * 1e3:.2f} mm from the true one')

@@ -25,5 +25,5 @@ echo '[[0, 0, 0.2], [0, 0, 2]]' | softarm kinematics ik --target-m - --axis 0 0 
 echo 'build: compiling the steps of the simulation (once)'
 softarm sim robot two_module_arm --duration 0.05 >/dev/null
 echo "build: compiling the ring's fit (once)"
-softarm bench vision --frames 2 --fits 1 >/dev/null || echo 'build: it will be compiled when it is first used'
+softarm bench vision --frames 2 >/dev/null || echo 'build: it will be compiled when it is first used'
 echo "$made_from" >install/.stamp

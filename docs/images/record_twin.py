@@ -22,7 +22,7 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 from tqdm import tqdm
 
-from soft_arm_description.command_line import CommandLine
+from soft_arm_io.command_line import CommandLine
 
 CHROMIUM = '/usr/bin/chromium'
 FLAGS = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
@@ -102,8 +102,8 @@ def served_tip(_folder: Path) -> Iterator[str]:
 @contextmanager
 def served_cell(folder: Path) -> Iterator[str]:
     """Run the virtual cell and the twin; yield its address."""
-    from soft_arm_experiments.ros.rig_process import VirtualCell, driver_is_running
-    from soft_arm_experiments.ros.watched import Watched
+    from soft_arm_calibration.ros.rig_process import VirtualCell, driver_is_running
+    from soft_arm_calibration.ros.watched import Watched
 
     with VirtualCell(1, folder / 'cell.log'), Watched(folder / 'twin.log') as watched:
         if not driver_is_running('gripper', 60.0) or watched.url is None:

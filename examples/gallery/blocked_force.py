@@ -36,7 +36,7 @@ world = World.model_validate(
     }
 )
 simulation = Simulation('soft_finger', world)
-grasp = simulation.robot.actuation[0]
+grasp = simulation.robot.coordinates[0]
 
 pressures_pa = np.linspace(0.0, 100e3, count)
 forces_n = []

@@ -28,7 +28,7 @@ with (
     start_m = snake.backbone_m().mean(axis=0)
     for i in range(round(duration_s / FRAME_S)):
         time_s = i * FRAME_S
-        phases = 2.0 * np.pi * RATE_HZ * time_s + LAG_RAD * np.arange(len(snake.actuation))
+        phases = 2.0 * np.pi * RATE_HZ * time_s + LAG_RAD * np.arange(len(snake.coordinates))
         snake.actuate(min(time_s / 0.5, 1.0) * TORQUE_N_M * np.sin(phases))
         simulation.step(FRAME_S)
         if i % 2 == 0:

@@ -22,11 +22,11 @@ def reach(keys: dict) -> dict[str, float]:
     settings = ControllerSettings(**control['settings'])
     controller = TipController(arm, Dynamics(**control['dynamics']), settings)
     noise_m, random = keys['parameters']['noise_m'], np.random.default_rng(keys['seed'])
-    target_pa = [keys['actuation'].get(c.name, 0.0) for c in plant.robot.actuation]
+    target_pa = [keys['actuation'].get(c.name, 0.0) for c in plant.robot.coordinates]
     lengths_m = arm.lengths(np.array(target_pa, float))
     free = np.ones(arm.n_actuators, bool)
     goal = Goal(
-        arm.tip(lengths_m)[None],
+        arm.at(lengths_m).tip_m[None],
         lengths_m[None],
         np.zeros(1),
         free,

@@ -9,7 +9,7 @@ def sag(keys: dict) -> dict[str, float]:
     robot = Robot.model_validate(keys['robot'])
     pneumatics = Pneumatics.model_validate(keys['pneumatics'])
     sim = Simulation(robot, None, pneumatics, seed=keys['seed'])
-    sim.robot.actuate([keys['actuation'].get(c.name, 0.0) for c in sim.robot.actuation])
+    sim.robot.actuate([keys['actuation'].get(c.name, 0.0) for c in sim.robot.coordinates])
     sim.settle()
     before_m = sim.robot.T_world_tip()[:3, 3]
     weight_n = 9.81 * keys['parameters']['payload_kg']

@@ -11,6 +11,7 @@ setup(
         ('share/' + package_name, ['package.xml']),
     ],
     install_requires=[
+        'soft_arm_io',
         'soft_arm_description',
         'soft_arm_kinematics',
         'numpy',

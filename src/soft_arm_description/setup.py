@@ -28,7 +28,7 @@ setup(
         ),
     ],
     python_requires='>=3.11',
-    install_requires=['numpy>=1.26', 'pydantic>=2.9', 'PyYAML>=6.0', 'scipy'],
+    install_requires=['soft_arm_io', 'numpy>=1.26', 'pydantic>=2.9', 'PyYAML>=6.0', 'scipy'],
     zip_safe=True,
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
@@ -40,6 +40,5 @@ setup(
             'robot_urdf = soft_arm_description.cli:main',
             'rig_folder = soft_arm_description.cli:rig_folder',
         ],
-        'softarm.import': ['somo = soft_arm_description.somo.cli:main'],
     },
 )

@@ -12,6 +12,7 @@ setup(
     ],
     python_requires='>=3.11',
     install_requires=[
+        'soft_arm_io',
         'soft_arm_description',
         'llvmlite',
         'matplotlib>=3.8',

@@ -12,6 +12,7 @@ setup(
         ('share/' + package_name, ['package.xml']),
     ],
     install_requires=[
+        'soft_arm_io',
         'soft_arm_description',
         'soft_arm_kinematics',
         'soft_arm_physics',
@@ -31,7 +32,6 @@ setup(
         'test': [
             'abb_rws_bridge',
             'soft_arm_node_kit',
-            'hypothesis',
             'pytest',
             'pyyaml',
         ]

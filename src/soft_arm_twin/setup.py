@@ -12,6 +12,7 @@ setup(
         ('share/' + package_name, ['package.xml']),
     ],
     install_requires=[
+        'soft_arm_io',
         'aiohttp>=3.9',
         'numpy',
         'opencv-python-headless',

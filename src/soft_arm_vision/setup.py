@@ -12,6 +12,7 @@ setup(
         ('share/' + package_name, ['package.xml']),
     ],
     install_requires=[
+        'soft_arm_io',
         'soft_arm_description',
         'soft_arm_kinematics',
         'matplotlib',
@@ -29,9 +30,7 @@ setup(
     maintainer_email='maintainers@soft-arm.example.org',
     description='Ring pose, cylinder fit, extrinsic calibration, finger bends from a depth camera.',
     license='Apache-2.0',
-    extras_require={
-        'test': ['soft_arm_node_kit', 'soft_arm_sim', 'hypothesis', 'mujoco', 'pytest']
-    },
+    extras_require={'test': ['soft_arm_node_kit', 'hypothesis', 'pytest']},
     entry_points={
         'console_scripts': [
             'finger_detector = soft_arm_vision.ros.finger_detector_node:main',

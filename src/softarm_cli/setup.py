@@ -12,6 +12,7 @@ setup(
         ('bin', ['bin/softarm']),  # found on PATH once the workspace is sourced
     ],
     install_requires=[
+        'soft_arm_io',
         'pneumatic_driver',
         'soft_arm_description',
         'soft_arm_node_kit',

@@ -18,9 +18,7 @@ PHRASES_OF_PYTHON = (
 
 YAML_TRAPS = {
     'empty': b'',
-    'null': b'null\n',
     'number': b'3\n',
-    'text': b'hello\n',
     'list': b'[1, 2, 3]\n',
     'duplicate key': b'name: a\nname: b\n',
     'alias bomb': b'a: &a [x, x, x, x, x, x, x, x, x]\n'
@@ -28,27 +26,16 @@ YAML_TRAPS = {
         b'%c: &%c [%s]\n' % (98 + i, 98 + i, b', '.join([b'*%c' % (97 + i)] * 9)) for i in range(9)
     ),
     'recursion': b'&a [*a]\n',
-    'large': b'# ' + b'x' * 1_100_000 + b'\nname: a\n',
     'long value': b'name: ' + b'x' * 900_000 + b'\n',
-    'longer value': b'name: ' + b'x' * 5_000_000 + b'\n',
     'UTF-16': 'name: a\n'.encode('utf-16'),
-    'Latin-1': 'name: caf\xe9\n'.encode('latin-1'),
     'binary': bytes(range(256)) * 20,
     'deep list': b'[' * 5000,
-    'deep mapping': b''.join(b' ' * i + b'a:\n' for i in range(200)),
     'huge integer': b'version: ' + b'9' * 5000 + b'\n',
     'python tag': b'!!python/object/apply:os.system ["true"]\n',
-    'other tag': b'name: !mine a\n',
     'merge key': b'base: &b {name: a}\n<<: *b\n',
-    'date': b'2026-01-31\n',
-    'octal': b'version: 0o17\n',
-    'sexagesimal': b'version: 190:20:30\n',
     'two documents': b'--- 1\n--- 2\n',
-    'tab': b'\tname: a\n',
     'unclosed': b'name: "a\n',
     'NUL': b'name: a\0b\n',
-    'control characters': b'name: "\\e[31m"\n\x07: 1\n',
-    'complex key': b'? [1, 2]\n: a\n',
     'byte order mark': b'\xef\xbb\xbfname: a\n',
 }
 

@@ -7,66 +7,22 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from soft_arm_description.command_line import CommandLine
+from soft_arm_io.command_line import CommandLine
 from softarm_cli import softarm
 
 GROUPS = {'softarm.commands': (), **{f'softarm.{name}': (name,) for name in softarm._GROUPS}}
-NO_NUMBERS = (
-    'nan',
-    'inf',
-    '-inf',
-    '1e300',
-    '-1e300',
-    '',
-    ' ',
-    'x',
-    '1,5',
-    '0x10',
-    '²',
-    '9' * 5000,
-    'é\u202e\U0001f600',
-    '--',
-    '1e999',
-    '\0',
-)
+NO_NUMBERS = ('nan', '-inf', '1e300', '', 'x', '0x10', '²', '9' * 5000)
 NO_PATHS = (
     '',
-    ' ',
     '..',
-    '/',
-    '/nowhere/x',
     '/dev/null/x',
-    'x' * 300,
     'x' * 5000,
     'é\u202e\U0001f600\n\x1b[31m',
     '\0',
     '/proc/self/mem',
-    '~',
 )
-NO_ROBOTS = (
-    *NO_PATHS,
-    '/dev/null',
-    'two_module_arm.yaml',
-    'TWO_MODULE_ARM',
-    '../robots/two_module_arm',
-    __file__,
-)
-NO_RIGS = (
-    '',
-    ' ',
-    '..',
-    '.',
-    '/',
-    'virtual/',
-    'moon',
-    '../virtual',
-    'x' * 5000,
-    'é\u202e\U0001f600\n',
-    '\0',
-    '-',
-    '_',
-    'VIRTUAL',
-)
+NO_ROBOTS = (*NO_PATHS, '/dev/null', 'TWO_MODULE_ARM', '../robots/two_module_arm', __file__)
+NO_RIGS = ('', '..', '/', 'virtual/', 'moon', '../virtual', 'x' * 5000, '\0', 'VIRTUAL')
 
 
 @dataclass(frozen=True)

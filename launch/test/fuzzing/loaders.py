@@ -25,7 +25,6 @@ from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import RobotFileError, load_robot, shipped_robots
 from soft_arm_description.urdf import robot_urdf
 from soft_arm_description.world import WorldFileError, load_world, shipped_worlds
-from soft_arm_experiments.vision import coco
 from soft_arm_kinematics.arm import make_arm
 from soft_arm_kinematics.calibration.modal_fit import read_shapes
 from soft_arm_kinematics.calibration.pressure_bend import with_calibrated_bends
@@ -35,6 +34,7 @@ from soft_arm_physics.actuation import pneumatics
 from soft_arm_physics.errors import PhysicsError
 from soft_arm_sim.cameras import parameters as camera_parameters
 from soft_arm_sim.cameras.parameters import CONFIG
+from soft_arm_training import coco
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration import points as calibration_points
 from soft_arm_vision.clouds.cloud_file import read_cloud
@@ -70,9 +70,9 @@ def _robot(path: Path):
     robot = load_robot(path)
     robot_urdf(robot)
     arm = make_arm(robot)
-    low, high = arm.actuation_limits
+    low, high = arm.q_limits
     for share in (0.0, 0.5, 1.0):
-        if not np.isfinite(arm.fk(low + share * (high - low))).all():
+        if not np.isfinite(arm.at(low + share * (high - low)).tip_pose).all():
             raise AssertionError('poses are not finite')
 
 

@@ -16,7 +16,7 @@ from softarm_cli.bags.file import open_bag
 from softarm_cli.graph.message_types import message_definition
 from system_testing.launched_graph import LAUNCH, LaunchedGraph
 
-PICTURES = LAUNCH.parent / 'src/soft_arm_experiments/test/data/virtual_rig_bag'
+PICTURES = LAUNCH.parent / 'src/soft_arm_calibration/test/data/virtual_rig_bag'
 CHAMBERS = [f'm{module}_b{bellows}' for module in (1, 2) for bellows in (1, 2, 3)]
 PRESSURES_PA = [-96e3, -96e3, -96e3, 20e3, 0.0, -60e3]
 IMAGES, SAMPLES = 6, 12
@@ -82,6 +82,6 @@ def test_recorded_sensors_go_through_the_real_nodes_and_the_launch_ends(launched
     assert tip.header.stamp.nanosec == last_ns and tip.header.frame_id == 'soft_arm_base_link'
     # The camera has corrected the deviation of the arm from its model.
     arm = load_bellows_arm()
-    model_m = arm.tip(arm.lengths(arm.clip_pressures(np.array(PRESSURES_PA))))
+    model_m = arm.at(arm.lengths(arm.clip_pressures(np.array(PRESSURES_PA)))).tip_m
     estimate_m = np.array([tip.point.x, tip.point.y, tip.point.z])
     assert np.linalg.norm(estimate_m - ring_m) < 0.7 * np.linalg.norm(model_m - ring_m)

@@ -3,11 +3,12 @@
 import pytest
 import rclpy
 
+from soft_arm_calibration.cli import calibrate_dynamics
 from soft_arm_control.ros.gripper_controller_node import GripperControllerNode
 from soft_arm_control.ros.tip_controller_node import TipControllerNode
 from soft_arm_description.calibration import COMMANDS, CalibrationError
 from soft_arm_description.rig import load_rig
-from soft_arm_experiments.cli import calibrate_dynamics, experiment, vision_evaluate
+from soft_arm_experiments.cli import experiment
 from soft_arm_kinematics.cli import ik, kinematics
 from soft_arm_kinematics.ros.forward_kinematics_node import ForwardKinematicsNode
 from soft_arm_kinematics.ros.inverse_kinematics_node import InverseKinematicsNode
@@ -37,7 +38,7 @@ LOADING = {
         (experiment.bend, []),
     ],
     'pressure_bend': [(kinematics.main, ['fk', '--robot', FINGER, '--pressures-pa', '0'])],
-    'extrinsics': [(vision_evaluate.main, ['.'])],
+    'extrinsics': [],
     'dynamics': [(experiment.bend, [])],
     'no_load_reference': [],
     'ring_noise': [(experiment.bend, ['--in-process', '--pose-noise'])],

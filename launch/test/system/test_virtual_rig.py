@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -95,7 +94,7 @@ def bent_tip_m():
     """Return a tip position inside the workspace [m]."""
     arm = load_arm()
     low_m, high_m = arm.length_limits_m
-    return arm.tip(low_m + (high_m - low_m) * np.array([0.35, 0.2, 0.2, 0.35, 0.3, 0.3]))
+    return arm.at(low_m + (high_m - low_m) * np.array([0.35, 0.2, 0.2, 0.35, 0.3, 0.3])).tip_m
 
 
 def test_the_virtual_rig_takes_every_argument_of_the_real_one():
@@ -122,23 +121,6 @@ def test_every_node_runs_and_readiness_is_reported_without_errors(rig):
     assert not [line for line in start.splitlines() if 'ERROR' in line or 'Traceback' in line]
 
 
-def test_the_same_launch_again_is_refused(rig):
-    command = ['softarm', 'launch', str(LAUNCH / 'sim.launch.xml')]
-    again = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE_S)
-    assert (again.returncode, again.stdout, again.stderr.count('\n')) == (2, '', 1)
-    assert (
-        f'/soft_arm/pneumatic_driver already runs in ROS domain {os.environ["ROS_DOMAIN_ID"]}'
-        in again.stderr
-    )
-
-
-def test_every_stream_flows(rig):
-    rig.latest.clear()
-    rig.wait_for_streams()
-    assert rig.latest['/soft_arm/tip_pose'].header.frame_id == 'soft_arm_base_link'
-    assert tuple(rig.latest['/soft_arm/pressures'].names) == load_arm().robot.chambers
-
-
 def test_the_camera_measures_the_tip_and_every_frame_is_in_the_world(rig):
     def error_m():
         return np.linalg.norm(
@@ -146,19 +128,13 @@ def test_the_camera_measures_the_tip_and_every_frame_is_in_the_world(rig):
         )
 
     rig.wait(lambda: error_m() < 0.003, 'the measured tip is within 3 mm of the true one')
+    assert rig.latest['/soft_arm/tip_pose'].header.frame_id == 'soft_arm_base_link'
+    assert tuple(rig.latest['/soft_arm/pressures'].names) == load_arm().robot.chambers
     for frame in FRAMES:
         rig.wait(
             lambda frame=frame: rig.buffer.can_transform('world', frame, rclpy.time.Time()),
             f'{frame} is known',
         )
-
-
-def test_every_image_gives_a_pose_in_simulated_time(rig):
-    def rate_hz():
-        status = rig.latest.get('soft_arm/tip_controller')
-        return float({v.key: v.value for v in status.values}['tip_pose_hz']) if status else 0.0
-
-    rig.wait(lambda: abs(rate_hz() - 30.0) < 1.0, 'ring poses at 30 Hz')
 
 
 def ready(rig):
@@ -204,7 +180,7 @@ def test_garbage_on_every_topic_service_and_action_ends_no_node(rig):
     assert {'/soft_arm/solve_ik'} <= set(storm.services) and {'/soft_arm/move_tip'} <= set(
         storm.actions
     )
-    storm.publish(listen_s=3.0)
+    storm.publish()
     storm.ask()
     for name in (*(f'/soft_arm/{name}' for name in NODES), '/soft_arm/virtual_rig'):
         rig.answers(name)
@@ -216,17 +192,6 @@ def test_garbage_on_every_topic_service_and_action_ends_no_node(rig):
     target_m = bent_tip_m()
     result = move_tip(rig, target_m)
     assert (result.error_code, result.error_msg) == (MoveTip.Result.NONE, '')
-
-
-def test_a_killed_controller_leaves_a_vented_arm(rig):
-    rig.wait(lambda: ready(rig), 'the controller is ready')
-    rig.send_goal(MoveTip, '/soft_arm/move_tip', goal_at(bent_tip_m(), tolerance_m=1e-4))
-    rig.wait(lambda: np.abs(rig.pressures_pa()).max() > VENTED_PA, 'the arm is under pressure')
-    rig.kill('tip_controller')
-    rig.wait(
-        lambda: np.abs(rig.pressures_pa()).max() < VENTED_PA,
-        'the driver has vented without commands',
-    )
 
 
 def test_time_goes_on_without_a_stopped_controller_until_it_answers_again(rig):
@@ -257,8 +222,8 @@ def test_time_goes_on_without_a_stopped_controller_until_it_answers_again(rig):
 
 
 def test_killed_nodes_are_restarted_and_work(rig):
-    rig.kill('tip_tracker')
-    rig.kill('inverse_kinematics')
+    for name in ('tip_tracker', 'tip_controller', 'inverse_kinematics'):
+        rig.kill(name)
     rig.wait(
         lambda: all(starts(rig, name) >= 2 for name in rig.killed),
         'all killed nodes are restarted',

@@ -1,13 +1,11 @@
 """Garbage for every topic, service and action that the nodes of a running graph offer."""
 
-import copy
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lifecycle_msgs.srv import ChangeState
 from rclpy.action import get_action_server_names_and_types_by_node
-from rclpy.qos import DurabilityPolicy, QoSProfile, qos_profile_sensor_data
+from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from softarm_cli.graph.message_types import message_class
 
@@ -100,22 +98,6 @@ def _single(declared: str, kind: Kind):
     )
 
 
-def spoilt(good, number: float):
-    """A copy of a good message with this for every number that is not whole."""
-    made = copy.deepcopy(good)
-    for name, declared in made.get_fields_and_field_types().items():
-        value = getattr(made, name)
-        if declared == 'double' or declared == 'float':
-            setattr(made, name, number)
-        elif 'double' in declared or 'float' in declared:
-            setattr(made, name, [number] * len(value))
-        elif '/' in declared and hasattr(value, 'get_fields_and_field_types'):
-            setattr(made, name, spoilt(value, number))
-        elif '/' in declared:
-            setattr(made, name, [spoilt(one, number) for one in value])
-    return made
-
-
 class Storm:
     """Publishes and asks garbage of every node of a graph.
 
@@ -142,21 +124,9 @@ class Storm:
         }
         self.actions = {a: kinds[0] for a, kinds in self.actions.items()}
 
-    def publish(self, listen_s: float) -> None:
-        """Every kind of garbage on every topic, and what was heard there, spoilt."""
-        graph, heard, listeners = self._graph, {}, []
-        for topic, kind in self.topics.items():
-            listeners.append(
-                graph.node.create_subscription(
-                    message_class(kind),
-                    topic,
-                    lambda m, topic=topic: heard.setdefault(topic, m),
-                    qos_profile_sensor_data,
-                )
-            )
-        graph.pause(listen_s, lambda: len(heard) == len(self.topics))
-        for listener in listeners:
-            graph.node.destroy_subscription(listener)
+    def publish(self) -> None:
+        """Publish every kind of garbage on every topic."""
+        graph = self._graph
         for topic, kind in self.topics.items():
             publisher = graph.node.create_publisher(
                 message_class(kind),
@@ -165,28 +135,12 @@ class Storm:
             )
             graph.wait(
                 lambda publisher=publisher: publisher.get_subscription_count() > 0,
-                f'{topic} is listened to',
+                f'{topic} has a subscriber',
             )
-            for bad in (
-                *(message(message_class(kind), one) for one in KINDS),
-                *self._spoilt(heard.get(topic)),
-            ):
-                publisher.publish(bad)
+            for one in KINDS:
+                publisher.publish(message(message_class(kind), one))
             graph.pause(0.3, lambda: False)
             graph.node.destroy_publisher(publisher)
-
-    @staticmethod
-    def _spoilt(good) -> Iterator:
-        if good is not None:
-            yield from (
-                spoilt(good, number)
-                for number in (
-                    math.nan,
-                    math.inf,
-                    1e300 if 'double' in str(type(good)) else 1e30,
-                    0.0,
-                )
-            )
 
     def ask(self) -> None:
         """Call every action, and services with more than a boolean, with every garbage."""

@@ -49,12 +49,7 @@ class LaunchedGraph:
         self._changed = threading.Condition()
         self.latest, self.killed, self._streams = {}, [], set(streams)
         for name, kind in streams.items():
-            self.node.create_subscription(
-                kind,
-                name,
-                lambda message, name=name: self._keep(name, message),
-                qos_profile_sensor_data,
-            )
+            self.listen(name, kind)
         self.node.create_subscription(
             DiagnosticArray,
             '/diagnostics',
@@ -66,6 +61,12 @@ class LaunchedGraph:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._spin)
         self._thread.start()
+
+    def listen(self, name, kind):
+        """Keep the newest message of a topic in `latest`."""
+        self.node.create_subscription(
+            kind, name, lambda message: self._keep(name, message), qos_profile_sensor_data
+        )
 
     def _spin(self):
         while not self._stopping.is_set():

@@ -36,7 +36,6 @@ LIBRARIES = {  # import name: name on PyPI, rosdep key (None: comes from require
     'pycocotools': ('pycocotools', None),
     'pydantic': ('pydantic', 'python3-pydantic'),
     'pymodbus': ('pymodbus', None),
-    'pyransac3d': ('pyransac3d', None),
     'pytest': ('pytest', 'python3-pytest'),
     'rosbags': ('rosbags', None),
     'scipy': ('scipy', 'python3-scipy'),
@@ -53,26 +52,34 @@ ROS |= {'action_msgs', 'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs',
 ROS |= {'rcl_interfaces', 'sensor_msgs', 'soft_arm_msgs', 'std_msgs', 'std_srvs', 'tf2_msgs'}
 ROS |= {'rosgraph_msgs', 'trajectory_msgs', 'visualization_msgs'}
 
-# A script of the benchmark of the physics runs under the interpreter that has these.
-OF_OTHER_INTERPRETERS = {'pybullet', 'somo'}
-
 ROS_TESTS = {'component', 'control_testing', 'system'}
-HELPERS = {'steady_clock'}  # of the tests of every package, in launch/test
+HELPERS = {'steady_clock', 'system_testing'}  # of the tests of every package, in launch/test
 
-RIG_BASE = {'soft_arm_description', 'soft_arm_node_kit'}
+RIG_BASE = {'soft_arm_io', 'soft_arm_description', 'soft_arm_node_kit'}
 RIG_CORE = RIG_BASE | {'soft_arm_kinematics'}
 MAY_IMPORT = {
-    'soft_arm_description': set(),
-    'soft_arm_node_kit': {'soft_arm_description'},
+    'soft_arm_io': set(),
+    'soft_arm_description': {'soft_arm_io'},
+    'soft_arm_somo': {'soft_arm_io', 'soft_arm_description'},
+    'soft_arm_node_kit': {'soft_arm_io', 'soft_arm_description'},
     'soft_arm_kinematics': RIG_BASE,
     'soft_arm_vision': RIG_CORE,
     'soft_arm_control': RIG_CORE,
     'pneumatic_driver': RIG_BASE,
     'abb_rws_bridge': RIG_BASE,
+    'soft_arm_calibration': RIG_CORE | {'soft_arm_vision', 'soft_arm_control', 'softarm_cli'},
     'soft_arm_twin': RIG_CORE | {'softarm_cli', 'soft_arm_physics'},  # physics: view/ only
     'softarm_cli': RIG_CORE | {'pneumatic_driver'},
-    'abb_rws_emulator': {'soft_arm_description'},
-    'soft_arm_physics': {'soft_arm_description', 'soft_arm_kinematics'},
+    'abb_rws_emulator': {'soft_arm_io'},
+    'soft_arm_physics': {'soft_arm_io', 'soft_arm_description', 'soft_arm_kinematics'},
+    'soft_arm_training': RIG_CORE
+    | {
+        'soft_arm_vision',
+        'soft_arm_calibration',
+        'softarm_cli',
+        'soft_arm_physics',
+        'soft_arm_sim',
+    },
     'soft_arm_sim': RIG_CORE | {'soft_arm_physics', 'abb_rws_emulator', 'abb_rws_bridge'},
 }
 """Packages by package: what runs on a rig knows no simulator.
@@ -93,7 +100,7 @@ def imports(file: Path) -> set[str]:
             names |= {alias.name.partition('.')[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             names.add(node.module.partition('.')[0])
-    return names - sys.stdlib_module_names - OF_OTHER_INTERPRETERS
+    return names - sys.stdlib_module_names
 
 
 def imports_of_code(package: str, *, with_ros: bool) -> set[str]:

@@ -1,7 +1,7 @@
-"""Hold the pages of interfaces and of safety against the sources and the tests."""
+"""Compare the reference pages and the safety page with the sources and the tests."""
 
 import re
-from importlib.metadata import entry_points
+import sys
 from pathlib import Path
 from typing import get_args
 
@@ -22,6 +22,9 @@ from soft_arm_kinematics.calibration.pressure_length import PressureLength
 from soft_arm_vision.calibration.extrinsics import ExtrinsicValues
 
 ROOT = Path(__file__).parents[3]
+sys.path.insert(0, str(ROOT / 'docs'))
+from generated_pages import parameters_of_nodes, texts_of_interfaces  # noqa: E402
+
 PAGE = (ROOT / 'docs' / 'reference' / 'interfaces.md').read_text()
 SAFETY = (ROOT / 'docs' / 'explanation' / 'safety.md').read_text()
 NODE_SOURCES = [
@@ -40,53 +43,35 @@ def found(pattern, sources):
     )
 
 
-INTERFACES = sorted(
-    p.stem
-    for p in (ROOT / 'src' / 'soft_arm_msgs').glob('*/*')
-    if p.suffix in ('.msg', '.srv', '.action')
-)
 TOPICS = found(r"create_(?:publisher|subscription|service)\(\s*\w+, '([^']+)'", NODE_SOURCES)
 ACTIONS = found(r"Action(?:Server)?\(\s*(?:\w+, )?\w+,\s+'([^']+)'", NODE_SOURCES)
-PARAMETERS = found(r'(?m)^    (\w+): [\w\[\]]+ = (?:parameters\.)?parameter\(', PARAMETER_SOURCES)
-EXECUTABLES = sorted(
-    f'{e.value.split(".")[0]}/{e.name}'
-    for e in entry_points(group='console_scripts')
-    if '.ros.' in e.value
-)
-COMMANDS = sorted(
-    f'softarm {group.split(".")[1]} {e.name}'.replace('commands ', '')
-    for group in (
-        'softarm.commands',
-        'softarm.calibrate',
-        'softarm.experiment',
-        'softarm.bench',
-        'softarm.sim',
-        'softarm.train',
-    )
-    for e in entry_points(group=group)
-)
+DECLARED = found(r'(?m)^    (\w+): [\w\[\]]+ = (?:parameters\.)?parameter\(', PARAMETER_SOURCES)
 
 
 NAMED_TESTS = sorted(set(re.findall(r'(test_\w+\.py)::(test_\w+?)(\.\.)?`', SAFETY)))
 FAULTS = [f'T{i}' for i in range(1, 21)] + [f'P{i}' for i in range(1, 21)]
 
 
-def test_something_was_found():
-    assert 'MoveTip' in INTERFACES and 'pressures' in TOPICS and 'move_tip' in ACTIONS
-    assert (
-        'command_timeout_s' in PARAMETERS
-        and 'soft_arm_sim/virtual_rig' in EXECUTABLES
-        and 'softarm experiment bend' in COMMANDS
-    )
+@pytest.mark.parametrize('names, known', [(TOPICS, 'pressures'), (ACTIONS, 'move_tip')])
+def test_every_topic_service_and_action_is_on_the_page(names, known):
+    assert known in names
+    missing = [n for n in names if not re.search(rf'[`/]{re.escape(n.removeprefix("~/"))}`', PAGE)]
+    assert not missing
 
 
-@pytest.mark.parametrize(
-    'name', INTERFACES + TOPICS + ACTIONS + PARAMETERS + EXECUTABLES + COMMANDS
-)
-def test_is_on_the_page(name):
-    assert re.search(rf'[`/]{re.escape(name.removeprefix("~/"))}[`, ]', PAGE), (
-        f'{name} is missing in docs/reference/interfaces.md'
-    )
+def test_every_node_and_its_parameters_are_generated():
+    nodes = parameters_of_nodes()
+    assert not [node for node in nodes if f'`{node.split("/")[1]}`' not in PAGE]
+    assert {name for rows in nodes.values() for name, _, _ in rows} == set(DECLARED)
+    rows = {name: (default, text) for name, default, text in nodes['abb_rws_bridge/abb_rws_bridge']}
+    assert rows['host'][0] == 'required' and rows['tls'][0] == '`false`'
+    assert 'at most 65535' in rows['port'][1]
+
+
+def test_every_message_service_and_action_is_generated():
+    texts = texts_of_interfaces()
+    files = [p for p in (ROOT / 'src/soft_arm_msgs').glob('*/*') if p.name[0].isupper()]
+    assert len(texts) == len(files) > 20 and 'error_code' in texts['action/MoveTip']
 
 
 @pytest.mark.parametrize(('file', 'name', 'begins'), NAMED_TESTS)
@@ -96,7 +81,7 @@ def test_every_test_that_the_safety_page_names_exists(file, name, begins):
         for folder in ('src/*', 'launch')
         for p in ROOT.glob(f'{folder}/test/**/{file}')
     ]
-    assert sources, f'there is no {file}'
+    assert sources, f'{file} does not exist'
     assert any(re.search(rf'def {name}{"" if begins else "[(]"}', source) for source in sources), (
         f'{file} has no test {name}{begins}'
     )

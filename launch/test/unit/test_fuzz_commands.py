@@ -10,7 +10,7 @@ import pytest
 
 from fuzzing.bad_files import PHRASES_OF_PYTHON
 from fuzzing.commands import commands, refused
-from soft_arm_description.command_line import LINE_LIMIT
+from soft_arm_io.command_line import LINE_LIMIT
 from softarm_cli import softarm
 
 COMMANDS = {' '.join(command.words): command for command in commands()}

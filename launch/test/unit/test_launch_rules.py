@@ -1,7 +1,5 @@
 """Every node of the launch files has a rule for its end, and `report_ready` waits for it."""
 
-import os
-import stat
 from pathlib import Path
 
 import pytest
@@ -77,16 +75,8 @@ def test_a_replay_starts_nothing_that_can_command_and_ends_with_the_bag(tip_sour
 
 
 @pytest.mark.parametrize('file', ['sim', 'cell', 'squid'])
-def test_robot_state_publisher_runs_where_it_is_installed(file, tmp_path, monkeypatch):
-    prefix = tmp_path / 'prefix'
-    marker = prefix / 'share/ament_index/resource_index/packages/robot_state_publisher'
-    executable = prefix / 'lib/robot_state_publisher/robot_state_publisher'
-    for path in (marker, executable):
-        path.parent.mkdir(parents=True)
-        path.touch(stat.S_IRWXU)
-    monkeypatch.setenv('AMENT_PREFIX_PATH', f'{prefix}:{os.environ["AMENT_PREFIX_PATH"]}')
-    scratch = tmp_path / 'scratch'
-    scratch.mkdir()
+def test_robot_state_publisher_runs_where_it_is_installed(file, scratch, install):
+    install('robot_state_publisher', 'robot_state_publisher')
     processes = describe(LAUNCH / f'{file}.launch.xml', {}, scratch).processes
     [publisher] = [p for p in processes if p.package == 'robot_state_publisher']
     assert publisher.parameters['robot_description'].startswith('<?xml') and publisher.respawn

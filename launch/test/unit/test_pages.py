@@ -58,7 +58,7 @@ def test_commands_and_their_options_exist(block, helps):
         if words[:1] != ['softarm'] or words[1].startswith('-'):
             continue
         known = [' '.join(words[:n]) for n in (4, 3, 2) if ' '.join(words[:n]) in helps]
-        assert known, f'{block.place}: there is no {line!r}'
+        assert known, f'{block.place}: unknown command {line!r}'
         for option in (w.split('=')[0] for w in words if w.startswith('--') and w != '--help'):
             assert re.search(rf'(?<!\S){option}\b', helps[known[0]]), (
                 f'{block.place}: {known[0]} has no option {option}'

@@ -126,20 +126,6 @@ def test_displays_ask_for_the_qos_of_the_publishers(path):
             assert policies['Reliability Policy'] == 'Best Effort', topic
 
 
-@pytest.mark.parametrize('path', FOXGLOVE, ids=lambda path: path.name)
-def test_plots_name_fields_of_messages_and_every_panel_has_a_place(path):
-    message = (ROOT / 'src/soft_arm_msgs/msg/ChamberPressures.msg').read_text()
-    for panel in panels(path).values():
-        for line in panel.get('paths', ()):
-            topic, field = line['value'].split('.')
-            assert topic.endswith(('/pressures', '/pressure_command'))
-            name = field.split('[')[0]
-            assert re.search(rf'\[\] {name}\b', message)
-    shown = json.dumps(json.loads(path.read_text())['layout'])
-    for name in panels(path):
-        assert f'"{name}"' in shown
-
-
 @each_rviz_file
 def test_only_frames_that_are_named_are_shown(path):
     """The TF display shows all frames that its configuration does not name."""
@@ -147,29 +133,6 @@ def test_only_frames_that_are_named_are_shown(path):
     assert {WORLD_FRAME} & set(frames(path)[1:]) == set()
     axes = [d for d in displays(path) if d['Class'].endswith('/Axes')]
     assert axes and all(d['Name'] == d['Reference Frame'] for d in axes)
-
-
-def test_the_view_of_the_cell_starts_at_the_finger_and_shows_the_object():
-    content = yaml.safe_load((DESCRIPTION / 'rviz/gripper_cell.rviz').read_text())
-    view = content['Visualization Manager']['Views']['Current']
-    finger = load_robot('four_piece_finger')
-    assert view['Target Frame'] == finger.base.frame and view['Distance'] < 0.5
-    assert '/virtual_cell/object' in topics(DESCRIPTION / 'rviz/gripper_cell.rviz')
-
-
-def test_limbs_of_the_squid_are_bodies():
-    shown = displays(DESCRIPTION / 'rviz/squid.rviz')
-    assert [d for d in shown if d['Class'].endswith('/RobotModel')]
-    [scene] = [d for d in shown if d['Class'].endswith('/MarkerArray')]
-    assert scene['Namespaces'] == {'bodies': True, 'body': False}
-
-
-@each_rviz_file
-def test_an_image_is_shown_and_no_beams_of_an_uncertain_orientation(path):
-    assert [d for d in displays(path) if d['Class'].endswith('/Image')]
-    for display in displays(path):
-        if display['Class'].endswith('/PoseWithCovariance'):
-            assert display['Covariance']['Orientation']['Value'] is False
 
 
 @pytest.mark.parametrize('launch_file', ['arm.launch.xml', 'cell.launch.xml', 'squid.launch.xml'])

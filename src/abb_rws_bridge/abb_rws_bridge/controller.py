@@ -38,9 +38,9 @@ from abb_rws_bridge.values import (
 _SYMBOL = re.compile(r'^[A-Za-z]\w*(/[A-Za-z]\w*){1,2}(\{\d+(,\d+)*\})?$', re.ASCII)
 _SIGNAL = re.compile(r'^\w[\w.-]*(/\w[\w.-]*){0,2}$', re.ASCII)
 _LOG_KINDS = {'1': 'info', '2': 'warning', '3': 'error'}
-_MAXIMUM_PAGES = 50
-LONGEST_TITLE = 500
-LONGEST_NAME, LONGEST_LITERAL, LARGEST_SIGNAL = 120, 20_000, 1e9
+_MAX_PAGES = 50
+MAX_TITLE_LENGTH = 500
+MAX_NAME_LENGTH, MAX_LITERAL_LENGTH, MAX_SIGNAL = 120, 20_000, 1e9
 _WRITE_ACCESS = '/rw/controlstation/writeaccess'
 """Path that replaces the masterships on RobotWare 8, which answers them with status 410."""
 
@@ -148,7 +148,7 @@ class Controller:
         """
         request, asked_s = self.dialect.get('/rw/iosystem/signals'), math.inf
         found: dict[str, Signal] = {}
-        for _page in range(_MAXIMUM_PAGES):
+        for _page in range(_MAX_PAGES):
             response = await self.session.request(request)
             asked_s = min(asked_s, response.asked_s)
             found |= {s.name: s for s in map(_signal, response.document.items) if s is not None}
@@ -156,7 +156,7 @@ class Controller:
             if following is None:
                 return Aged(found, asked_s)
             request = _page_request(request, following)
-        raise BadResponse(f'more than {_MAXIMUM_PAGES} pages of signals')
+        raise BadResponse(f'more than {_MAX_PAGES} pages of signals')
 
     async def signal(self, path: str) -> Aged[Signal]:
         """Return one I/O signal, by name or `network/device/name`."""
@@ -217,9 +217,9 @@ class Controller:
 
     async def set_symbol(self, symbol: str, literal: str) -> None:
         """Write a RAPID variable after a syntax check of the literal."""
-        if len(literal) > LONGEST_LITERAL:
+        if len(literal) > MAX_LITERAL_LENGTH:
             raise ConfigurationError(
-                f'a value of {len(literal)} characters is over the limit of {LONGEST_LITERAL}: '
+                f'a value of {len(literal)} characters is over the limit of {MAX_LITERAL_LENGTH}: '
                 'nothing was sent'
             )
         mapping.check_literal(literal)
@@ -229,9 +229,9 @@ class Controller:
     async def set_signal(self, path: str, value: float) -> None:
         """Write an I/O signal by name or `network/device/name`."""
         _check_name(_SIGNAL, path, 'signal')
-        if not abs(value) <= LARGEST_SIGNAL:  # false for NaN too
+        if not abs(value) <= MAX_SIGNAL:  # false for NaN too
             raise ConfigurationError(
-                f'signal {path} = {value} must be from -{LARGEST_SIGNAL:g} to {LARGEST_SIGNAL:g}: '
+                f'signal {path} = {value} must be from -{MAX_SIGNAL:g} to {MAX_SIGNAL:g}: '
                 'nothing was sent'
             )
         await self.session.request(self.dialect.set_signal(path, f'{value:.9g}'))
@@ -309,9 +309,9 @@ class Controller:
 
 
 def _check_name(pattern: re.Pattern, text: str, kind: str) -> None:
-    if len(text) > LONGEST_NAME or not pattern.fullmatch(text):
+    if len(text) > MAX_NAME_LENGTH or not pattern.fullmatch(text):
         raise ConfigurationError(
-            f'{text[:40]!r} is not a {kind} name (at most {LONGEST_NAME} letters, digits and /): '
+            f'{text[:40]!r} is not a {kind} name (at most {MAX_NAME_LENGTH} letters, digits, /): '
             'nothing was sent'
         )
 
@@ -340,7 +340,7 @@ def _log_entry(item: Item) -> LogEntry | None:
         _LOG_KINDS.get(item.fields.get('msgtype', ''), 'info'),
         int(code) if abs(code) < 2**31 else 0,
         stamp[:40],
-        item.fields.get('title', '')[:LONGEST_TITLE],
+        item.fields.get('title', '')[:MAX_TITLE_LENGTH],
     )
 
 

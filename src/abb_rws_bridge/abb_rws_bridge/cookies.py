@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 SESSION_COOKIE = '-http-session-'
 _COOKIE = re.compile(rf'\s*({SESSION_COOKIE}|ABBCX)=([!#-+\--:<-\[\]-~]{{1,1024}})\s*(?:;|$)')
-_MOST_REPLACED = 8
+_MAX_REPLACED = 8
 
 
 class SessionCookies:
@@ -45,7 +45,7 @@ class SessionCookies:
             return
         self.generation += 1
         kept = [cookie for cookie in self.replaced if cookie not in (now, before)]
-        self.replaced = [*kept, before][-_MOST_REPLACED:] if before is not None else kept
+        self.replaced = [*kept, before][-_MAX_REPLACED:] if before is not None else kept
 
     def ended(self) -> None:
         """Forget the session after its logout."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from abb_rws_bridge.errors import ConfigurationError
-from soft_arm_description.yaml_file import YamlFileError, read_yaml
+from soft_arm_io.yaml_file import YamlFileError, read_yaml
 
 USER_VARIABLE, PASSWORD_VARIABLE = 'ABB_RWS_USER', 'ABB_RWS_PASSWORD'
 

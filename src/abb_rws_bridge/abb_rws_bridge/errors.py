@@ -7,7 +7,7 @@ import logging
 import re
 
 _log = logging.getLogger(__name__)
-_LONGEST_MESSAGE = 300
+_MAX_MESSAGE_LENGTH = 300
 _UNPRINTABLE = re.compile('[\0\ud800-\udfff]')
 
 
@@ -21,8 +21,8 @@ class RwsError(RuntimeError):
 
     def __init__(self, message: str, *, status: int | None = None, code: int | None = None):
         line = ' '.join(message.split())
-        if len(line) > _LONGEST_MESSAGE:
-            line = line[: _LONGEST_MESSAGE - 3] + '...'
+        if len(line) > _MAX_MESSAGE_LENGTH:
+            line = line[: _MAX_MESSAGE_LENGTH - 3] + '...'
         super().__init__(''.join(c if c.isprintable() else '\ufffd' for c in line))
         self.status, self.code = status, code
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from abb_rws_bridge.values import LogEntry
 
-MOST_ENTRIES = 50
+MAX_ENTRIES = 50
 _URGENCY = {'error': 2, 'warning': 1, 'info': 0}
 
 
@@ -17,7 +17,7 @@ class NewEntries:
     def take(self, log: Sequence[LogEntry]) -> tuple[list[LogEntry], int]:
         """Return the new entries, oldest first, and the number of omitted ones.
 
-        At most MOST_ENTRIES are returned, by priority error, warning, information, then newest
+        At most MAX_ENTRIES are returned, by priority error, warning, information, then newest
         first. The entries of the first log are not new.
 
         Args:
@@ -26,5 +26,5 @@ class NewEntries:
         last, self._last = self._last, log[-1].sequence if log else 0
         new = [] if last is None else [entry for entry in log if entry.sequence > last]
         chosen = sorted(new, key=lambda entry: (_URGENCY[entry.kind], entry.sequence))
-        chosen = sorted(chosen[-MOST_ENTRIES:], key=lambda entry: entry.sequence)
+        chosen = sorted(chosen[-MAX_ENTRIES:], key=lambda entry: entry.sequence)
         return chosen, len(new) - len(chosen)

@@ -26,12 +26,12 @@ LIMITS_RAD = np.deg2rad(
         [-400.0, 400.0],
     ]
 )
-MAXIMUM_SPEED_RAD_S = np.deg2rad([250.0, 250.0, 250.0, 320.0, 320.0, 420.0])
+MAX_SPEED_RAD_S = np.deg2rad([250.0, 250.0, 250.0, 320.0, 320.0, 420.0])
 MASSES_KG = (6.215, 3.067, 3.909, 2.944, 1.328, 0.546, 0.137)
 """Masses of the base and links 1 to 6 [kg]."""
 # RViz renders links without material in red
 _MATERIAL = '<material name="abb_white"><color rgba="0.93 0.93 0.91 1"/></material>'
-_FLANGE_TO_TOOL0 = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [-1.0, 0.0, 0.0]])  # Ry(90 deg)
+_FLANGE_TO_TOOL0_XYZW = np.array([0.0, math.sqrt(0.5), 0.0, math.sqrt(0.5)])  # Ry(90 deg)
 
 
 def _rotation(axis: np.ndarray, angle_rad: float) -> np.ndarray:
@@ -40,28 +40,30 @@ def _rotation(axis: np.ndarray, angle_rad: float) -> np.ndarray:
     return np.eye(3) + math.sin(angle_rad) * skew + (1 - math.cos(angle_rad)) * skew @ skew
 
 
-def link_poses(joints_rad: np.ndarray) -> np.ndarray:
-    """Return the poses of the six joint frames and `tool0` in the base frame, shape (7, 4, 4) [m].
+def link_transforms(joints_rad: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the transforms from each frame to the next: base, links 1 to 6, `tool0`.
 
     Args:
         joints_rad: Joint angles [rad], shape (6,); limits are not checked.
+
+    Returns:
+        Translation [m], shape (3,), and quaternion x y z w with w >= 0, of each transform.
     """
-    pose, poses = np.eye(4), []
-    for origin_m, axis, angle_rad in zip(
-        ORIGINS_M, AXES, np.asarray(joints_rad, dtype=float), strict=True
-    ):
-        step = np.eye(4)
-        step[:3, :3], step[:3, 3] = _rotation(axis, angle_rad), origin_m
-        pose = pose @ step
-        poses.append(pose)
-    tool = np.eye(4)
-    tool[:3, :3] = _FLANGE_TO_TOOL0
-    return np.array([*poses, pose @ tool])
+    half_rad = np.asarray(joints_rad, dtype=float)[:, None] / 2
+    q_xyzw = np.hstack([np.sin(half_rad) * AXES, np.cos(half_rad)])
+    q_xyzw[q_xyzw[:, 3] < 0] *= -1
+    return [*zip(ORIGINS_M, q_xyzw, strict=True), (np.zeros(3), _FLANGE_TO_TOOL0_XYZW)]
 
 
 def forward_kinematics(joints_rad: np.ndarray) -> np.ndarray:
-    """Return T_base_tool0, shape (4, 4) [m]."""
-    return link_poses(joints_rad)[-1]
+    """Return T_base_tool0, shape (4, 4) [m]; limits of the joint angles [rad] are not checked."""
+    pose = np.eye(4)
+    for origin_m, axis, angle_rad in zip(ORIGINS_M, AXES, joints_rad, strict=True):
+        step = np.eye(4)
+        step[:3, :3], step[:3, 3] = _rotation(axis, angle_rad), origin_m
+        pose = pose @ step
+    pose[:3, :3] = pose[:3, :3] @ _rotation(np.array([0.0, 1.0, 0.0]), math.pi / 2)
+    return pose
 
 
 def check_joints(joints_rad: ArrayLike) -> np.ndarray:
@@ -104,7 +106,7 @@ def urdf(prefix: str = 'abb_') -> str:
             f'    <origin xyz="{_numbers(ORIGINS_M[i])}" rpy="0 0 0"/><axis '
             f'xyz="{_numbers(AXES[i])}"/>\n'
             f'    <limit lower="{low:.6f}" upper="{high:.6f}" '
-            f'velocity="{MAXIMUM_SPEED_RAD_S[i]:.6f}" effort="0"/>\n'
+            f'velocity="{MAX_SPEED_RAD_S[i]:.6f}" effort="0"/>\n'
             '  </joint>'
         )
     parts += [

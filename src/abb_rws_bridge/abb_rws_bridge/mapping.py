@@ -43,26 +43,6 @@ def joints_rad(fields: Mapping[str, str]) -> np.ndarray:
     return joints
 
 
-def q_xyzw(rotation_matrix: np.ndarray) -> np.ndarray:
-    """Return the quaternion x y z w with w >= 0, shape (4,).
-
-    Eigenvector of the largest eigenvalue of the symmetric matrix K of I. Y. Bar-Itzhack, "New
-    method for extracting the quaternion from a rotation matrix", J. Guidance, 2000, eq. (2).
-    """
-    m = np.asarray(rotation_matrix, dtype=float)
-    k = np.array(
-        [
-            [m[0, 0] - m[1, 1] - m[2, 2], 0, 0, 0],
-            [m[0, 1] + m[1, 0], m[1, 1] - m[0, 0] - m[2, 2], 0, 0],
-            [m[0, 2] + m[2, 0], m[1, 2] + m[2, 1], m[2, 2] - m[0, 0] - m[1, 1], 0],
-            [m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1], np.trace(m)],
-        ]
-    )
-    values, vectors = np.linalg.eigh(k)
-    q = vectors[:, np.argmax(values)]
-    return -q if q[3] < 0 else q
-
-
 def ratio(percent_text: str) -> float:
     """Return the speed ratio, 0..1, from a percentage.
 

@@ -36,7 +36,7 @@ from abb_rws_bridge.values import (
 )
 
 CONNECTING, UP, LOST, BUSY, REFUSED = 'connecting', 'up', 'lost', 'busy', 'refused'
-_LONGEST_DELAY_S = {LOST: 0.5, BUSY: 4.0, REFUSED: 4.0}
+_MAX_RETRY_DELAY_S = {LOST: 0.5, BUSY: 4.0, REFUSED: 4.0}
 _ELOG = '/rw/elog/0'
 _RESOURCES = (
     '/rw/panel/opmode',
@@ -119,7 +119,9 @@ class Monitor:
                     await self._poll()
                 except Exception as error:
                     link, reason = self._explain(error)
-                delay_s = 0.1 if self.known.link == UP else min(2 * delay_s, _LONGEST_DELAY_S[link])
+                delay_s = (
+                    0.1 if self.known.link == UP else min(2 * delay_s, _MAX_RETRY_DELAY_S[link])
+                )
                 self._set_link(link, reason)
                 await asyncio.sleep(delay_s)
         finally:

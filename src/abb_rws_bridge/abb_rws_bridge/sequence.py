@@ -18,7 +18,7 @@ from abb_rws_bridge.errors import Rejected, RwsError, WrongMode, WrongState
 from abb_rws_bridge.monitor import UP, Knowledge, Monitor
 
 TARGET_SYMBOL = 'T_ROB1/J_Orientation_Target'
-BLIND_S = 1.0
+STATE_TIMEOUT_S = 1.0
 """Time without joint angles after which a move is stopped [s]."""
 STOP_RETRY_S = 3.0
 """Time for which an unconfirmed stop is repeated [s]."""
@@ -131,9 +131,9 @@ def _fresh(known: Knowledge, seen_s: float) -> bool:
 def _interrupted(known: Knowledge, started_s: float) -> str:
     """Return the reason for ending the move from values after its start; empty to continue."""
     asked_s = started_s if known.joints is None else max(known.joints.asked_s, started_s)
-    if time.monotonic() - asked_s > BLIND_S:
+    if time.monotonic() - asked_s > STATE_TIMEOUT_S:
         link = f'link {known.link} {known.error}'.rstrip()
-        return f'no joint angles for {BLIND_S} s during the move: {link}'
+        return f'no joint angles for {STATE_TIMEOUT_S} s during the move: {link}'
     state, execution = known.control_state, known.execution
     if state is not None and state.asked_s > started_s and not _motors_on(known):
         return f'controller state became {state.value} during the move'

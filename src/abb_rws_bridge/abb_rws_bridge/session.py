@@ -35,7 +35,7 @@ from abb_rws_bridge.errors import (
 from abb_rws_bridge.pacing import Pacer
 from abb_rws_bridge.request import Request, Response, refusal, unanswered
 
-MAXIMUM_BODY_BYTES = 8 * 1024 * 1024
+MAX_BODY_BYTES = 8 * 1024 * 1024
 
 _log = logging.getLogger(__name__)
 
@@ -217,7 +217,7 @@ class Session:
                     heartbeat=ping_s,
                     autoclose=True,
                     headers=self._cookies.header,
-                    max_msg_size=MAXIMUM_BODY_BYTES,
+                    max_msg_size=MAX_BODY_BYTES,
                 )
         except TimeoutError as error:
             raise TimedOut(f'WebSocket {url} not open after {self.endpoint.timeout_s} s') from error
@@ -332,6 +332,6 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     content = bytearray()
     async for chunk in response.content.iter_chunked(1 << 16):
         content += chunk
-        if len(content) > MAXIMUM_BODY_BYTES:
-            raise ValueError(f'body is over the limit of {MAXIMUM_BODY_BYTES} bytes')
+        if len(content) > MAX_BODY_BYTES:
+            raise ValueError(f'body is over the limit of {MAX_BODY_BYTES} bytes')
     return bytes(content)

@@ -10,7 +10,7 @@ import sys
 
 from abb_rws_emulator.control_port import ControlPort
 from abb_rws_emulator.http.server import Emulator, Options
-from soft_arm_description.command_line import (
+from soft_arm_io.command_line import (
     CommandLine,
     input_file,
     number_in,

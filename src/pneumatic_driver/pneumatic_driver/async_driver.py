@@ -8,7 +8,7 @@ from pneumatic_driver.cycle import Cycle
 from pneumatic_driver.errors import LinkError, PneumaticDriverError, RefusedError
 
 RECONNECT_PERIOD_S = 0.2
-VENT_CONFIRMATION_S = 1.0  # then a call fails; the cycle goes on venting
+VENT_CONFIRMATION_S = 1.0  # then a call fails; the cycle keeps venting
 _RETRY_PERIOD_S = 0.02
 
 
@@ -47,7 +47,7 @@ class AsyncDriver:
         """Disarm, vent, and wait for the confirmation by a read.
 
         Raises:
-            LinkError: If it takes longer than `VENT_CONFIRMATION_S`; the driver goes on venting.
+            LinkError: If it takes longer than `VENT_CONFIRMATION_S`; the driver keeps venting.
             RefusedError: If the device refuses for that time, or the map is read-only: nothing is
                 vented.
         """
@@ -74,7 +74,7 @@ class AsyncDriver:
     async def disconnect(self) -> None:
         """Vent and close the connection; see `vent` for errors.
 
-        Until the vent is confirmed the connection remains, and the driver goes on venting.
+        Until the vent is confirmed the connection remains, and the driver keeps venting.
         """
         self._exchanges = False
         device = self._device

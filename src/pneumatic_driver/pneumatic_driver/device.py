@@ -29,7 +29,7 @@ from pneumatic_driver.register_map import Link, RegisterMap, Value, Values
 from pneumatic_driver.sensor_check import SensorCheck
 
 # Several watchdog times: an emulator's clock runs slow on a busy machine.
-_HOLD_LAPSE_S = 1.0
+_HOLD_TIMEOUT_S = 1.0
 _CLAIM_PERIOD_S = 0.05
 
 
@@ -111,7 +111,7 @@ class Device(ABC):
         """
         await self._open()
         try:
-            await self.hold(_HOLD_LAPSE_S)
+            await self.hold(_HOLD_TIMEOUT_S)
         except BaseException:
             self.close()
             raise
@@ -204,7 +204,7 @@ class Device(ABC):
         """Close the connection; an enabled device is then vented by its watchdog, if any."""
         self.enabled = False
         self._hold = None
-        self._sensors.forget()
+        self._sensors.restart()
         self._modbus.close()
 
     def checked(self, targets_pa: ArrayLike) -> np.ndarray:
@@ -237,8 +237,8 @@ class Device(ABC):
         Raises:
             CommandError: If a set point is refused, or the device is not enabled; nothing is
                 written.
-            LinkError: If there is no answer, or one to an earlier request. The write is not
-                repeated.
+            LinkError: If the device does not answer, or answers an earlier request. The write is
+                not repeated.
             HeldError: If another host has claimed the device meanwhile.
             RefusedError: If the device answers with a Modbus exception.
         """
@@ -312,7 +312,7 @@ class Device(ABC):
         for step in [] if self.read_only else self.map.fault_clear_sequence:
             await self._write_step(step)
         self._latched.clear()
-        self._sensors.forget()
+        self._sensors.restart()
 
     @abstractmethod
     def _rounded(self, targets_pa: np.ndarray) -> np.ndarray:

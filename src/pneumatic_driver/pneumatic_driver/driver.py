@@ -91,7 +91,7 @@ class Driver:
     def vent(self) -> None:
         """Disarm and vent all chambers; return once the device has confirmed it.
 
-        After a LinkError the driver goes on venting in every cycle, see `Cycle.vent_pending`.
+        After a LinkError the driver keeps venting in every cycle, see `Cycle.vent_pending`.
 
         Raises:
             LinkError: If the device does not confirm in time; its own watchdog vents it as well.

@@ -15,7 +15,7 @@ from pneumatic_driver.register_map import Conventions, Link
 _log = logging.getLogger(__name__)
 # Its errors reach this package as exceptions and are reported once.
 logging.getLogger('pymodbus').setLevel(logging.CRITICAL)
-_KEPT_FRAMES = 20
+_MAX_KEPT_FRAMES = 20
 _DUMP_PERIOD_S = 5.0
 BUSY = 6  # Modbus exception code
 _EXCEPTIONS = {
@@ -89,7 +89,7 @@ class ModbusLink:
         self._client: Client | None = None
         self._good_s: float | None = None
         self._dumped_s = -_DUMP_PERIOD_S
-        self.frames: deque[str] = deque(maxlen=_KEPT_FRAMES)
+        self.frames: deque[str] = deque(maxlen=_MAX_KEPT_FRAMES)
 
     @property
     def connected(self) -> bool:

@@ -23,7 +23,7 @@ from pneumatic_driver.register_map import State
 _TARGETS = 'positive_target', 'negative_target'
 _TRIGGERS = 'positive_trigger', 'negative_trigger'
 _MAX_SLEW_STEP_S = 0.1  # a pause must not cause a jump
-_MAX_WRITE_DELAY_S = 2.0  # of a gateway that holds requests back
+_MAX_WRITE_DELAY_S = 2.0  # of a gateway that delays requests
 
 
 @dataclass(frozen=True)
@@ -100,14 +100,14 @@ class Pcu2v(Device):
         poll, heartbeat, started_s = self.map.polls[0], self.map.heartbeat, self._clock()
         state = self.map.decode(poll.start, await self._modbus.read(poll.start, poll.count))
         at_s = self._clock()
-        asked_pa = (
+        set_points_pa = (
             state['positive_target'] * state['positive_trigger']
             + state['negative_target'] * state['negative_trigger']
         )
         pressures_pa = np.array([state['pressure']])
         on = {name for name in _TRIGGERS if state[name]}
         new = self._sensors.faults(
-            at_s, pressures_pa, np.array([asked_pa]) if self.enabled else None
+            at_s, pressures_pa, np.array([set_points_pa]) if self.enabled else None
         )
         foreign = self.enabled and all(
             any(abs(state[n] - v) > 1e-3 for n, v in expected.items())

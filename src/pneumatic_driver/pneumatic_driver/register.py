@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
+
+from soft_arm_io.fields import Strict
 
 SI_PER_UNIT = {
     '': 1.0,
@@ -36,13 +38,13 @@ Flag = Annotated[int, Field(ge=0, le=31)]  # bit of a register of one or two wor
 Pair = Annotated[tuple[float, float], Field(strict=False)]
 
 
-class Strict(BaseModel):
-    """Model without unknown keys, type conversions or infinite numbers."""
+class Typed(Strict):
+    """Base of the groups of a register map: values are not converted between types."""
 
-    model_config = ConfigDict(extra='forbid', frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(strict=True)
 
 
-class Register(Strict):
+class Register(Typed):
     """One value, or `count` values of the same kind at consecutive addresses.
 
     `range` limits the values that may be written. `valid` limits measurements: outside it the

@@ -16,15 +16,15 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from pneumatic_driver.errors import RegisterMapError
-from pneumatic_driver.register import SI_PER_UNIT, Address, Count, Name, Pair, Register, Strict
-from soft_arm_description.yaml_file import load_yaml
+from pneumatic_driver.register import SI_PER_UNIT, Address, Count, Name, Pair, Register, Typed
+from soft_arm_io.yaml_file import load_yaml
 
 Value = float | str | list[float]
 Values = Mapping[str, float | str | Sequence[float]]  # by register
 State = dict[str, Any]  # by register: a number, a list of numbers, or {flag: bool}
 
 
-class Device(Strict):
+class Device(Typed):
     """Device of the map; `verified` if the map was checked on the device itself."""
 
     name: Name
@@ -33,7 +33,7 @@ class Device(Strict):
     source: str
 
 
-class TcpLink(Strict):
+class TcpLink(Typed):
     """Modbus TCP."""
 
     kind: Literal['tcp']
@@ -56,7 +56,7 @@ class TcpLink(Strict):
         return f'tcp {self.host}:{self.port} unit {self.unit_id}'
 
 
-class RtuLink(Strict):
+class RtuLink(Typed):
     """Modbus RTU on a serial port.
 
     Opening the port resets many boards; `boot_s` is their longest boot time.
@@ -79,7 +79,7 @@ class RtuLink(Strict):
 Link = TcpLink | RtuLink
 
 
-class Conventions(Strict):
+class Conventions(Typed):
     """Addressing, word order and function codes; `cycle_fc` 23 writes and reads in one request."""
 
     address_base: Literal[0, 1]
@@ -89,7 +89,7 @@ class Conventions(Strict):
     cycle_fc: Literal[23] | None = None
 
 
-class Limits(Strict):
+class Limits(Typed):
     """Limits of the pressures that may be commanded."""
 
     pressure_kpa: Pair
@@ -103,7 +103,7 @@ class Limits(Strict):
         return pair
 
 
-class Poll(Strict):
+class Poll(Typed):
     """Block of consecutive registers that is read at a fixed rate."""
 
     name: Name
@@ -117,7 +117,7 @@ class Poll(Strict):
         return self.start <= register.addr and register.addr + register.words <= end
 
 
-class Heartbeat(Strict):
+class Heartbeat(Typed):
     """Register that the host changes, and its echo; without changes the device vents."""
 
     counter: Name
@@ -125,14 +125,14 @@ class Heartbeat(Strict):
     device_timeout_s: Annotated[float, Field(gt=0)]
 
 
-class Identity(Strict):
+class Identity(Typed):
     """Register and value that identify a device of this map."""
 
     id_register: Name
     value: float
 
 
-class Session(Strict):
+class Session(Typed):
     """Registers of a host's claim (see `hold.py`): two words of key and the holder's name.
 
     They are written as one block. While a host holds the device, each of its writes carries the
@@ -143,13 +143,13 @@ class Session(Strict):
     holder: Name
 
 
-class Interlock(Strict):
+class Interlock(Typed):
     """Registers of which at most one may differ from its safe value."""
 
     never_both: Annotated[list[Name], Field(min_length=2)]
 
 
-class RegisterMap(Strict):
+class RegisterMap(Typed):
     """Validated register map."""
 
     device: Device

@@ -70,11 +70,6 @@ def moving(recorder, rig):
     )
 
 
-def carries_heartbeat(request: bytes) -> bool:
-    """Return True if a request (unit and PDU) is a cycle's write, of the board or the gripper."""
-    return request[1] == 23 or (request[1] == 16 and request[3] + request[5] == 6)
-
-
 class Host:
     """Another host that holds a board by means of `write(address, values)`."""
 
@@ -204,10 +199,6 @@ class TcpBoard(TcpRig):
         board = SlowedBoard(self.plant, port=port)
         self.plant.device_clock_s = lambda: 1e-3 * self.device.logic.uptime_ms
         return board
-
-    def reset(self):
-        """Restart the board's program while the connection stays."""
-        self.device.logic.__init__()
 
     def drive_from_elsewhere(self, beat: int):
         if beat == 1:

@@ -1,3 +1,4 @@
+import functools
 import logging
 import threading
 import time
@@ -31,8 +32,14 @@ def patient_calls(monkeypatch):
 
 
 @pytest.fixture(scope='session')
-def library(tmp_path_factory):
-    return build_library(tmp_path_factory.mktemp('firmware'))
+def library_for(tmp_path_factory):
+    """Builder of the firmware for a number of channels."""
+    return functools.cache(lambda n: build_library(tmp_path_factory.mktemp('firmware'), n))
+
+
+@pytest.fixture(scope='session')
+def library(library_for):
+    return library_for(6)
 
 
 class RtuBoard(PtySlave):
@@ -58,43 +65,23 @@ class RtuBoard(PtySlave):
         return self.board.read(13, 1)[0]
 
 
-def running(rig):
-    yield rig
-    rig.stop()
+def rig_fixture(*kinds: str):
+    """Return a fixture of these rigs: valve board on 'tcp' or 'rtu', 'gripper' on TCP."""
+
+    @pytest.fixture(params=kinds)
+    def rig(request):
+        if request.param == 'rtu':
+            made = RtuBoard(request.getfixturevalue('library'))
+        else:
+            made = {'tcp': TcpBoard, 'gripper': TcpGripper}[request.param]()
+        yield made
+        made.stop()
+
+    return rig
 
 
-@pytest.fixture
-def tcp_board():
-    yield from running(TcpBoard())
-
-
-@pytest.fixture
-def gripper():
-    yield from running(TcpGripper())
-
-
-@pytest.fixture(params=[TcpBoard, TcpGripper], ids=['board', 'gripper'])
-def tcp_rig(request):
-    """Each device on TCP."""
-    yield from running(request.param())
-
-
-@pytest.fixture(params=['tcp', 'rtu'])
-def board_rig(request):
-    """Valve board on each kind of link."""
-    yield from running(
-        TcpBoard() if request.param == 'tcp' else RtuBoard(request.getfixturevalue('library'))
-    )
-
-
-@pytest.fixture(params=['tcp', 'rtu', 'gripper'])
-def rig(request):
-    """Each device on each of its kinds of link."""
-    yield from running(
-        {'tcp': TcpBoard, 'gripper': TcpGripper}.get(
-            request.param, lambda: RtuBoard(request.getfixturevalue('library'))
-        )()
-    )
+tcp_board, gripper = rig_fixture('tcp'), rig_fixture('gripper')
+tcp_rig, rig = rig_fixture('tcp', 'gripper'), rig_fixture('tcp', 'rtu', 'gripper')
 
 
 @pytest.fixture

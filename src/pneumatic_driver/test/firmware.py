@@ -14,15 +14,20 @@ import tty
 from pathlib import Path
 
 import pytest
+from pymodbus.framer.rtu import FramerRTU
 
 from steady_clock import turns
 
 FIRMWARE = Path(__file__).resolve().parents[3] / 'firmware'
 FRAME_MAX = 256
-LONGEST_SILENCE_S = 0.03  # within a frame
-
-
+MAX_SILENCE_S = 0.03  # within a frame
 AVR_HEADERS = 'avr/boot.h', 'avr/interrupt.h', 'avr/io.h', 'avr/wdt.h', 'util/delay.h'
+
+
+def frame(data: bytes | str) -> bytes:
+    """Return an RTU frame: bytes, or their hexadecimal text, and the checksum."""
+    data = bytes.fromhex(data) if isinstance(data, str) else data
+    return data + FramerRTU.compute_CRC(data).to_bytes(2)
 
 
 def _run(*command: str) -> None:
@@ -113,7 +118,6 @@ class PtySlave:
         self.devices = [os.ttyname(slave) for _, slave in self._pairs]
         self.device = self.devices[0]
         self.frozen, self.uptime_ms = False, 0
-        self.answers = None  # makes of every answer what is sent instead
         self._heard_s = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name='pty_slave')
@@ -125,6 +129,8 @@ class PtySlave:
             self._thread.join(2.0)
             for end in [end for pair in self._pairs for end in pair]:
                 os.close(end)
+
+    close = stop
 
     def _run(self) -> None:
         self._last_s, frames = time.monotonic(), {master: b'' for master, _ in self._pairs}
@@ -143,7 +149,7 @@ class PtySlave:
                 self._heard_s[master] = time.monotonic()
             elif frame and (
                 self._answer(master, frame)
-                or time.monotonic() - self._heard_s[master] > LONGEST_SILENCE_S
+                or time.monotonic() - self._heard_s[master] > MAX_SILENCE_S
             ):
                 frames[master] = b''
         if (dt_ms := int((time.monotonic() - self._last_s) * 1e3)) >= 1:
@@ -154,7 +160,7 @@ class PtySlave:
         """Answer a frame; return whether it is one for this device."""
         answer = b'' if self.frozen else self.board.answer(frame)
         if answer:
-            os.write(master, self.answers(answer) if self.answers else answer)
+            os.write(master, answer)
         return bool(answer)
 
     def _tick(self, dt_ms: int) -> None:

@@ -1,37 +1,22 @@
-"""A TCP proxy between driver and device that can misbehave.
-
-Freeze, cut, and drop, delay, repeat or split answers.
-"""
+"""A TCP proxy between driver and device that can freeze and cut their connections."""
 
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable
-
-HEADER = 6  # of a Modbus TCP frame: transaction id, protocol, length of the rest
 
 
 class Proxy:
-    """Forwards whole frames to `port`; listens on `self.port`.
-
-    Faults are set from the test's thread and hold until changed.
-
-    `answers` makes of every answer what is sent instead: (delay [s], bytes) one after the other;
-    None sends it as it is.
-    """
+    """Forwards to `port`; listens on `self.port`. While `frozen` it forwards nothing."""
 
     def __init__(self, port: int):
         self._target = port
         self.frozen = False
-        self.answers: Callable[[bytes], list[tuple[float, bytes]]] | None = None
-        self.requests = []  # every request PDU that passed, without its transaction id
         self._writers = []
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name='proxy')
         self._thread.start()
         self._server = self._call(asyncio.start_server(self._accept, '127.0.0.1', 0))
-        self.port = self._server.sockets[0].getsockname()[1]
-        self.link = {'host': '127.0.0.1', 'port': self.port}
+        self.link = {'host': '127.0.0.1', 'port': self._server.sockets[0].getsockname()[1]}
 
     def _call(self, coroutine):
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(3.0)
@@ -67,24 +52,15 @@ class Proxy:
         self._writers += [writer, device_writer]
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.gather(
-                self._pump(reader, device_writer, False), self._pump(device_reader, writer, True)
+                self._forward(reader, device_writer), self._forward(device_reader, writer)
             )
 
-    async def _pump(self, reader, writer, answers: bool):
+    async def _forward(self, reader, writer):
         try:
-            while True:
-                header = await reader.readexactly(HEADER)
-                frame = header + await reader.readexactly(int.from_bytes(header[4:]))
-                if self.frozen:
-                    continue
-                if not answers:
-                    self.requests.append(frame[HEADER:])
-                for delay_s, data in (
-                    self.answers(frame) if answers and self.answers else [(0.0, frame)]
-                ):
-                    await asyncio.sleep(delay_s)
+            while data := await reader.read(4096):
+                if not self.frozen:
                     writer.write(data)
-        except (ConnectionError, asyncio.CancelledError, asyncio.IncompleteReadError):
+        except (ConnectionError, asyncio.CancelledError):
             pass
         finally:
             writer.close()

@@ -4,6 +4,7 @@ Between both are pymodbus' own client and frames, and a wire that can spoil any 
 """
 
 import asyncio
+import contextlib
 import heapq
 import time
 from collections.abc import Callable
@@ -12,19 +13,17 @@ from contextlib import contextmanager
 from pymodbus.framer.rtu import FramerRTU
 
 from pneumatic_driver.async_driver import AsyncDriver
-from pneumatic_driver.board import Board
 from pneumatic_driver.cycle import Cycle
+from pneumatic_driver.errors import PneumaticDriverError
 from pneumatic_driver.modbus_link import client_for
-from pneumatic_driver.pcu2v import Pcu2v
 from pneumatic_driver.register_map import load_map
 from soft_arm_sim.devices.modbus_pdu import answer
-from soft_arm_sim.devices.pcu2v import Pcu2vLogic
-from soft_arm_sim.devices.valve_board import FUNCTIONS, VENT, BoardLogic
+
+from .bench import PERIOD_S, TICK_MS
 
 LATENCY_S = 0.0005  # of each message
-TICK_MS = 5
 COMMAND_TIMEOUT_S = 0.1
-PERIOD_S = 0.02
+VENTED_S = 0.5  # after the request
 # A write that took effect late, on a connection that was closed before, is noticed with a reading.
 NOTICED_S = 1.5 * PERIOD_S
 Spoil = Callable[[bytes], list[tuple[float, bytes]]]  # a message: what arrives, with its delays [s]
@@ -60,38 +59,6 @@ def simulated_time():
         loop.close()
 
 
-class SimulatedBoard:
-    map, device = 'valve_board', Board
-    targets_pa = (10e3, -10e3, 0.0, 0.0, 5e3, 0.0)
-    functions = FUNCTIONS
-
-    def __init__(self):
-        self.logic = BoardLogic()
-
-    def tick(self):
-        self.logic.tick(TICK_MS, [drive_pa // 10 for drive_pa in self.logic.drives_pa], 20_000)
-
-    @property
-    def runs(self) -> bool:
-        return self.logic.mode != VENT
-
-
-class SimulatedGripper:
-    map, device = 'pcu2v', Pcu2v
-    targets_pa = (50e3,)
-    functions = (3, 4, 6, 16)
-
-    def __init__(self):
-        self.logic = Pcu2vLogic()
-
-    def tick(self):
-        self.logic.tick(TICK_MS, 500 * self.logic.positive_trigger)
-
-    @property
-    def runs(self) -> bool:
-        return self.logic.positive_trigger or self.logic.negative_trigger
-
-
 class Wire:
     """Carries messages in their order, spoils those that `spoil` names by their number."""
 
@@ -99,6 +66,7 @@ class Wire:
         self._loop, self._device, self._rtu = loop, device, rtu
         self.messages = 0
         self.spoil: dict[int, Spoil] = {}
+        self.requests = []  # without their transaction numbers and checksums
         self.connections = []
         self.opening_s = 0.0  # time that opening a connection takes
 
@@ -155,6 +123,7 @@ class _Connection:
         self._last_s = {True: 0.0, False: 0.0}  # the last arrival in each direction
 
     def write(self, data: bytes) -> None:
+        self._wire.requests.append(data[:-2] if self._wire.rtu else data[6:])
         self._send(data, self._arrive, True)
 
     def close(self) -> None:
@@ -202,31 +171,91 @@ class _Connection:
 
 
 class SimulatedLink:
-    """A driver, a wire and a device; it notes when the driver claims what is not so."""
+    """A driver, a wire and a device; it notes when the driver claims what is not so.
+
+    Attributes:
+        first, last: Messages from which on, and up to which, a script differs from the others.
+        wrong: Violations, in words.
+        reasons: Reasons with which the driver disarmed itself.
+    """
 
     def __init__(self, loop, device_type, rtu: bool):
-        self.device, self._loop = device_type(), loop
+        self.device, self.loop = device_type(), loop
         self.wire = Wire(loop, self.device, rtu)
-        self.wrong = []
+        self.wrong, self.reasons, self.first, self.last = [], [], 0, 0
         register_map = load_map(device_type.map).with_link(
             serial_device='/dev/simulated' if rtu else ''
         )
-        driven = device_type.device(
+        driven = device_type.device_type(
             register_map, device_type.map, clock=loop.time, new_client=self.wire.client
         )
-        cycle = Cycle(driven, COMMAND_TIMEOUT_S, clock=loop.time)
-        self.driver = AsyncDriver(cycle, 1.0 / PERIOD_S)
+        cycle = Cycle(driven, COMMAND_TIMEOUT_S, on_disarm=self.reasons.append, clock=loop.time)
+        self.cycle, self.driver = cycle, AsyncDriver(cycle, 1.0 / PERIOD_S)
         self._tick()
 
     @property
     def claims_vented(self) -> bool:
-        cycle = self.driver.cycle
-        return not cycle.vent_pending and not cycle.device.enabled
+        return not self.cycle.vent_pending and not self.cycle.device.enabled
 
     def _tick(self):
         self.device.tick()
-        self._loop.call_later(1e-3 * TICK_MS, self._tick)
+        self.loop.call_later(1e-3 * TICK_MS, self._tick)
         if not (self.claims_vented and self.device.runs):
-            self._true_s = self._loop.time()
-        elif self._loop.time() - self._true_s > NOTICED_S:
-            self.wrong.append(f'{self._loop.time():.3f} s: claims vented, runs')
+            self._true_s = self.loop.time()
+        elif self.loop.time() - self._true_s > NOTICED_S:
+            self.wrong.append(f'{self.loop.time():.3f} s: claims vented, runs')
+
+    async def drive(self, cycles: int = 3):
+        for action in (self.driver.connect, self.driver.arm):
+            await self.act(action)
+        self.first = self.wire.messages
+        await self.command(cycles)
+
+    async def act(self, action) -> bool:
+        try:
+            await action()
+        except PneumaticDriverError:
+            return False
+        return True
+
+    async def command(self, cycles: int, until=lambda: False):
+        for _ in range(cycles):
+            if until():
+                return
+            with contextlib.suppress(PneumaticDriverError):
+                self.cycle.command(self.device.targets_pa)
+            await asyncio.sleep(PERIOD_S)
+
+    async def venting(self, action):
+        """Run an action that vents: when it returns the device is vented, and it is so in time."""
+        check = self.loop.call_later(VENTED_S, self._in_time)
+        if await self.act(action) and self.device.runs:
+            self.wrong.append('the call has returned, the device runs')
+        await self._watch(check)
+
+    async def vents_by_itself(self):
+        await self._watch(self.loop.call_later(VENTED_S, self._in_time))
+
+    async def _watch(self, check):
+        self.last = self.wire.messages + 6
+        await asyncio.sleep(max(0.0, check.when() - self.loop.time()) + 0.05)
+
+    def _in_time(self):
+        if self.device.runs:
+            self.wrong.append(f'not vented {VENTED_S} s after the request')
+
+
+def run(script, device_type, rtu: bool = False, spoil: dict[int, Spoil] | None = None):
+    """Run a script, a coroutine function of a SimulatedLink, in simulated time; return the link."""
+    with simulated_time() as loop:
+        asyncio.set_event_loop(loop)
+        link = SimulatedLink(loop, device_type, rtu)
+        link.wire.spoil = spoil or {}
+
+        async def whole():
+            await script(link)
+            await link.driver.end()
+
+        loop.run_until_complete(whole())
+        asyncio.set_event_loop(None)
+        return link

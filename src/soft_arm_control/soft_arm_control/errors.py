@@ -4,66 +4,66 @@ from soft_arm_control.outcome import Outcome
 
 
 class ControlError(ValueError):
-    """Base of the errors: the message is one line with value, unit, limit and remedy."""
+    """Base of the errors; each message is one line with value, unit, limit and remedy."""
 
 
 class IdentificationError(ControlError):
-    """A measurement from which no parameters can be identified."""
+    """Measurement from which no parameters can be identified."""
 
 
 class ExperimentError(ControlError):
-    """An experiment that cannot run, or a run that cannot be evaluated."""
+    """Experiment that cannot run, or run that cannot be evaluated."""
 
 
 class PathFileError(ControlError):
-    """A file that does not hold a path of the tip."""
+    """Invalid file of a tip path."""
 
 
 class NothingOffersError(ControlError):
-    """An action or a service that no node offers, or whose server does not answer."""
+    """Action or service that no node offers, or whose server does not answer."""
 
 
 class MessageError(ControlError):
-    """A message that cannot be used: a value, frame, stamp or array size is wrong."""
+    """Unusable message: a value, frame, stamp or array size is wrong."""
 
 
 class GoalError(ControlError):
-    """A goal that is rejected; `outcome` is what the action reports."""
+    """Rejected goal; the action reports `outcome`."""
 
     outcome = Outcome.INVALID_GOAL
 
 
 class OutsideWorkspaceError(GoalError):
-    """A target outside the workspace of the model."""
+    """Target outside the workspace of the model."""
 
     outcome = Outcome.OUTSIDE_WORKSPACE
 
 
 class FrameError(GoalError):
-    """A target in a frame from which no transform to the arm's base frame is known."""
+    """Target in a frame without a known transform to the arm's base frame."""
 
     outcome = Outcome.TF_ERROR
 
 
 class IkUnavailableError(GoalError):
-    """A goal that needs inverse kinematics while no node offers it."""
+    """Goal that needs inverse kinematics while no node offers it."""
 
     outcome = Outcome.IK_UNAVAILABLE
 
 
 class DriverLostError(GoalError):
-    """A goal while no measured pressures arrive to start from."""
+    """Goal while no measured pressures arrive to start from."""
 
     outcome = Outcome.DRIVER_LOST
 
 
 class TakenError(GoalError):
-    """A goal while another node commands the same chambers."""
+    """Goal while another node commands the same chambers."""
 
     outcome = Outcome.TAKEN
 
 
 class TipPoseError(GoalError):
-    """A goal while the measured ring position contradicts the model."""
+    """Goal while the measured tip position contradicts the model."""
 
     outcome = Outcome.TIP_LOST

@@ -1,4 +1,4 @@
-"""A joystick as bends of tendon segments: sticks set how fast a segment bends and lengthens."""
+"""Joystick control of tendon segments: sticks set the rates of bends and lengths."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ NONE = -1
 
 
 @dataclass(frozen=True)
-class Grip:
-    """What of a joystick moves one segment.
+class SegmentBinding:
+    """Axes and button of a joystick that move one segment.
 
     Attributes:
         segment: Name of the segment.
@@ -31,45 +31,45 @@ class Grip:
 
 
 class Joystick:
-    """Moves segments by a joystick; a segment stays at its limits while the stick pushes beyond.
+    """Move segments by a joystick, within their limits.
 
     Args:
         robots: Robots with the segments.
-        grips: What moves each segment.
+        bindings: Axes and button of each segment.
         bend_rate_rad_s, length_rate_m_s: Rates at a full stick.
         dead_zone: Deflection below which a stick rests, 0 to 1.
 
     Raises:
-        ControlError: If a segment is not known, has no tendons, or is there twice.
+        ControlError: If a segment is unknown, has no tendons, or is bound twice.
     """
 
     def __init__(
         self,
         robots: Sequence[Robot],
-        grips: Sequence[Grip],
+        bindings: Sequence[SegmentBinding],
         bend_rate_rad_s: float,
         length_rate_m_s: float,
         dead_zone: float,
     ):
         segments = {s.name: s for r in robots for s in r.segments if isinstance(s, TendonSegment)}
-        for grip in grips:
-            if grip.segment not in segments:
+        for binding in bindings:
+            if binding.segment not in segments:
                 raise ControlError(
-                    f'segment {grip.segment!r} is not known or has no tendons: give some of '
+                    f'segment {binding.segment!r} is not known or has no tendons: give some of '
                     f'{", ".join(segments)}'
                 )
-        if len({grip.segment for grip in grips}) < len(grips):
+        if len({binding.segment for binding in bindings}) < len(bindings):
             raise ControlError('a segment is given twice: give each one once')
-        self._segments, self._grips = segments, tuple(grips)
+        self._segments, self._bindings = segments, tuple(bindings)
         self._rates = np.array([bend_rate_rad_s, bend_rate_rad_s, length_rate_m_s])
         self._dead_zone = dead_zone
         self._bends = {
             g.segment: np.array([0.0, 0.0, np.mean(segments[g.segment].length_limits_m)])
-            for g in grips
+            for g in bindings
         }
 
-    def hear(self, segment: str, theta_rad: float, phi_rad: float, ell_m: float) -> None:
-        """Go on from an arc that somebody else commands."""
+    def follow(self, segment: str, theta_rad: float, phi_rad: float, ell_m: float) -> None:
+        """Continue from an arc that another node commands."""
         arc = theta_rad * np.cos(phi_rad), theta_rad * np.sin(phi_rad), ell_m
         if segment in self._bends and np.isfinite(arc).all():
             self._bends[segment] = np.array(arc)
@@ -86,38 +86,42 @@ class Joystick:
             ControlError: If the joystick lacks an axis or button, or an axis is not finite;
                 nothing is moved then.
         """
-        deflections = [self._deflection(grip, axes, buttons) for grip in self._grips]
+        deflections = [self._deflection(binding, axes, buttons) for binding in self._bindings]
         moved = []
-        for grip, deflection in zip(self._grips, deflections, strict=True):
+        for binding, deflection in zip(self._bindings, deflections, strict=True):
             if not deflection.any():
                 continue
-            x, y, ell = self._bends[grip.segment] + period_s * self._rates * deflection
-            segment = self._segments[grip.segment]
-            largest = np.radians(min(map(abs, segment.theta_limits_deg)))
+            x, y, ell = self._bends[binding.segment] + period_s * self._rates * deflection
+            segment = self._segments[binding.segment]
+            limit_rad = np.radians(min(map(abs, segment.theta_limits_deg)))
             theta = np.hypot(x, y)
-            shrink = min(1.0, largest / theta) if theta > 0.0 else 1.0
+            shrink = min(1.0, limit_rad / theta) if theta > 0.0 else 1.0
             ell = np.clip(ell, *segment.length_limits_m)
-            self._bends[grip.segment] = np.array([shrink * x, shrink * y, ell])
-            moved.append((grip.segment, float(shrink * theta), float(np.arctan2(y, x)), float(ell)))
+            self._bends[binding.segment] = np.array([shrink * x, shrink * y, ell])
+            moved.append(
+                (binding.segment, float(shrink * theta), float(np.arctan2(y, x)), float(ell))
+            )
         return moved
 
-    def _deflection(self, grip: Grip, axes: Sequence[float], buttons: Sequence[int]) -> np.ndarray:
-        if grip.button != NONE:
-            if grip.button >= len(buttons):
+    def _deflection(
+        self, binding: SegmentBinding, axes: Sequence[float], buttons: Sequence[int]
+    ) -> np.ndarray:
+        if binding.button != NONE:
+            if binding.button >= len(buttons):
                 raise ControlError(
-                    f'the joystick has {len(buttons)} buttons, {grip.segment} is moved with '
-                    f'button {grip.button}: correct the parameter `buttons`'
+                    f'the joystick has {len(buttons)} buttons, {binding.segment} is moved with '
+                    f'button {binding.button}: correct the parameter `buttons`'
                 )
-            if not buttons[grip.button]:
+            if not buttons[binding.button]:
                 return np.zeros(3)
         found = np.zeros(3)
-        for i, axis in enumerate((grip.x_axis, grip.y_axis, grip.length_axis)):
+        for i, axis in enumerate((binding.x_axis, binding.y_axis, binding.length_axis)):
             if axis == NONE:
                 continue
             if axis >= len(axes):
                 raise ControlError(
-                    f'the joystick has {len(axes)} axes, {grip.segment} is moved with axis {axis}: '
-                    'correct the parameters `x_axes`, `y_axes` and `length_axes`'
+                    f'the joystick has {len(axes)} axes, {binding.segment} is moved with axis '
+                    f'{axis}: correct the parameters `x_axes`, `y_axes` and `length_axes`'
                 )
             if not abs(axes[axis]) <= 1.0 + 1e-6:
                 raise ControlError(f'axis {axis} is {axes[axis]}: an axis is within -1..1')

@@ -1,14 +1,14 @@
 """Liveness of the driver and the cameras that a control loop depends on, and of the loop itself.
 
 The time in which the control loop itself was stalled is discounted, so that a late loop is not
-mistaken for a silent driver or camera: after a stall of the machine their messages still wait, or
-their senders were stalled, too. Only a driver that has been silent for `gone_s` is lost whether or
-not the loop was stalled, because by then it may have vented.
+mistaken for a silent driver or camera: after a stall of the machine their messages are still
+queued, or their senders were stalled, too. Only a driver that has been silent for `gone_s` is lost
+regardless of stalls, because by then it may have vented.
 """
 
 import math
 
-LATE_PERIODS = 3.0  # a tick this many periods after the last one ends a stall of the loop
+MAX_TICK_PERIODS = 3.0  # a longer time between two ticks is a stall of the loop
 DRIVER = 'driver'  # the one source that also publishes whether it is active
 
 
@@ -22,7 +22,7 @@ class LivenessMonitor:
     """
 
     def __init__(self, period_s: float, gone_s: float):
-        self._late_s = LATE_PERIODS * period_s
+        self._late_s = MAX_TICK_PERIODS * period_s
         self._gone_s = gone_s
         self._heard_s: dict[str, float] = {}
         self._inactive_s: float | None = None  # since when the driver is known to be inactive
@@ -31,7 +31,7 @@ class LivenessMonitor:
         self._stall_began_s = self._stall_ended_s = -math.inf
 
     def tick(self, now_s: float) -> float:
-        """Record a tick; return the time since the last one [s], at most `LATE_PERIODS` periods.
+        """Record a tick; return the time since the last [s], at most `MAX_TICK_PERIODS` periods.
 
         If the clock was set back, no source was heard later than now, and no time has passed.
         """

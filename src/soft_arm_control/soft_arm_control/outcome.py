@@ -4,7 +4,7 @@ import enum
 
 
 class Outcome(enum.Enum):
-    """How a goal ended; the message definitions give each a code."""
+    """Outcome of a goal; the message definitions give each a code."""
 
     REACHED = 'reached'
     TIMEOUT = 'timeout'

@@ -4,7 +4,7 @@ import numpy as np
 
 from soft_arm_control.errors import MessageError
 
-FLOOR_M2 = (1.0e-4) ** 2  # no depth camera is better than 0.1 mm on an axis
+MIN_VARIANCE_M2 = (1.0e-4) ** 2  # 0.1 mm: no depth camera measures better
 
 
 def position_covariance(covariance: np.ndarray) -> np.ndarray:
@@ -14,6 +14,6 @@ def position_covariance(covariance: np.ndarray) -> np.ndarray:
         MessageError: If it is not positive semidefinite.
     """
     covariance_m2 = 0.5 * (covariance[:3, :3] + covariance[:3, :3].T)
-    if np.linalg.eigvalsh(covariance_m2)[0] < -FLOOR_M2:
+    if np.linalg.eigvalsh(covariance_m2)[0] < -MIN_VARIANCE_M2:
         raise MessageError('its covariance of the position is not positive semidefinite')
-    return covariance_m2 + FLOOR_M2 * np.eye(3)
+    return covariance_m2 + MIN_VARIANCE_M2 * np.eye(3)

@@ -6,7 +6,7 @@ does not wait for the schemas.
 
 from typing import TYPE_CHECKING
 
-from soft_arm_description.lazy import lazy_names
+from soft_arm_io.lazy import lazy_names
 
 if TYPE_CHECKING:
     from soft_arm_description.assembly import Assembly as Assembly

@@ -1,6 +1,6 @@
 """Assembly files: robots mounted on bodies and on each other's tips.
 
-Where a robot stands is said by the assembly; the `base` of its own file gives only its flange.
+The assembly sets the pose of each robot; the `base` of a robot file gives only its flange.
 """
 
 import os
@@ -10,22 +10,16 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StrictBool, model_validator
 
-from soft_arm_description.errors import DescriptionError
 from soft_arm_description.rigid_bodies import AT_ORIGIN, RigidBody, with_mesh_paths
 from soft_arm_description.robot import Robot, RobotFileError, load_robot, shipped_robots
-from soft_arm_description.segments.values import (
-    Name,
-    Position,
-    Rotation,
-    Strict,
-    Text,
-    check_unique,
-)
+from soft_arm_description.segments.values import Name, Position, Rotation, Text, check_unique
 from soft_arm_description.shipped import file_path, load_model, shipped_files
-from soft_arm_description.yaml_file import YamlFileError, read_yaml, shown, shown_path
+from soft_arm_io.errors import InputError
+from soft_arm_io.fields import Strict
+from soft_arm_io.yaml_file import YamlFileError, read_yaml, shown, shown_path
 
 
-class AssemblyFileError(DescriptionError):
+class AssemblyFileError(InputError):
     """An assembly file that cannot be used; one line with file, key, value and remedy."""
 
 
@@ -56,8 +50,8 @@ class AssemblyFile(Strict):
         for robot in self.robots:
             if robot.mount is not None and robot.mount not in known:
                 raise ValueError(
-                    f'{robot.name} is mounted on {robot.mount!r}, which is no body and no robot '
-                    f'before it in the list: give one of {", ".join(known)[:100]}, or leave '
+                    f'{robot.name} is mounted on {robot.mount!r}, which is neither a body nor a '
+                    f'robot before it in the list: give one of {", ".join(known)[:100]}, or leave '
                     '`mount` out for the world'
                 )
             known.append(robot.name)
@@ -134,8 +128,8 @@ def make_assembly(content: AssemblyFile, folder: Path) -> Assembly:
         path = shipped.get(entry.robot, folder / entry.robot)
         if not os.path.isfile(path):
             raise AssemblyFileError(
-                f'robots.{i}.robot: {shown(entry.robot)} is no file: give a path from the folder '
-                f'of this one, or one of {", ".join(sorted(shipped))[:100]}'
+                f'robots.{i}.robot: {shown(entry.robot)} is not a file: give a path from the '
+                f'folder of this one, or one of {", ".join(sorted(shipped))[:100]}'
             )
         try:
             robot = load_robot(path)

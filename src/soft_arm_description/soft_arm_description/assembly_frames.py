@@ -21,7 +21,7 @@ def body_frame(assembly: Assembly, body: str) -> str:
 def robots_with_frames(assembly: Assembly) -> dict[str, Robot]:
     """Return the robots of an assembly by their names, each with the base that its mount gives it.
 
-    Frames on tips, as of a camera, are those of the robot file; a file that is used more than once
+    Frames on tips, such as cameras, come from the robot file; if two robots use the same file, it
     has none.
     """
     uses = Counter(mounted.robot.name for mounted in assembly.robots)

@@ -18,19 +18,12 @@ from pydantic import AfterValidator, Field, ValidationError
 
 from soft_arm_description.rig import REAL, VIRTUAL, Devices, Rig, RigError
 from soft_arm_description.robot import Robot
-from soft_arm_description.segments import Strict
-from soft_arm_description.yaml_file import (
-    Number,
-    Word,
-    YamlFileError,
-    read_yaml,
-    validation_message,
-    write_yaml,
-)
+from soft_arm_io.fields import Number, Strict, Word
+from soft_arm_io.yaml_file import YamlFileError, read_yaml, validation_message, write_yaml
 
 COMMANDS = {
     'pressure_length': 'softarm calibrate curve --data lengths.csv',
-    'pressure_bend': 'softarm calibrate finger --live',
+    'pressure_bend': 'softarm calibrate finger --use-running',
     'extrinsics': 'softarm calibrate extrinsics',
     'camera_correction': 'softarm calibrate camera-check --apply',
     'motion_capture': 'softarm calibrate motion-capture --points tip.csv',
@@ -63,7 +56,7 @@ Quantity = Annotated[str, Field(pattern=r'^[a-z0-9_]+_(m|rad|pa|pa_s|s|share)$',
 
 
 class Measurement(Strict):
-    """How a calibration was measured.
+    """Conditions and residuals of a measurement.
 
     Attributes:
         devices: On which devices, `virtual` or `real`.
@@ -82,7 +75,7 @@ class Measurement(Strict):
 
 
 class Header(Strict):
-    """What every calibration file says, whatever its kind.
+    """Keys common to all kinds of calibration files.
 
     Attributes:
         kind, version: Which numbers the file holds, and the version of their keys.

@@ -5,10 +5,10 @@ import sys
 from argparse import Namespace
 
 from soft_arm_description.assembly import is_assembly, load_assembly
-from soft_arm_description.command_line import CommandLine
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
 from soft_arm_description.urdf import assembly_urdf, robot_urdf
+from soft_arm_io.command_line import CommandLine
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 from soft_arm_description.calibration import Values, load_calibration
 from soft_arm_description.rig import Rig
 from soft_arm_description.segments.values import check_limits
-from soft_arm_description.yaml_file import Number
+from soft_arm_io.fields import Number
 
 NotNegative = Annotated[Number, Field(ge=0, le=10)]
 Positive = Annotated[Number, Field(gt=0, le=10)]
@@ -26,16 +26,16 @@ Pixels = Annotated[Number, Field(ge=0, le=50)]
 
 
 class DepthSensor(Values):
-    """What was measured of one depth camera.
+    """Error model of a depth camera, from measurements.
 
-    Pixels are those of the image that the detector sees: depth aligned to colour.
+    Pixels refer to the image given to the detector: depth aligned to colour.
 
     Attributes:
         focal_length_px: Focal length of the image in which the lengths in pixels were measured.
         range_m: Nearest and farthest depth that the camera reports.
         noise_m_per_m2: Standard deviation of the noise over the square of depth.
         noise_floor_m: The part of it that does not grow with depth.
-        correlation_px: Gaussian length s of the noise: that of two pixels d apart correlates by
+        correlation_px: Gaussian length s of the noise: the correlation of two pixels d apart is
             exp(-d^2 / (4 s^2)).
         quantum_m: Step of the depth image.
         disparity_quantum_m_per_m2: Step of the disparity as one of depth, over depth squared.
@@ -82,7 +82,7 @@ class DepthSensor(Values):
         return np.hypot(self.quantum_m, disparity_m) / np.sqrt(12.0)
 
     def common_sd_m(self, depth_m: np.ndarray | float) -> np.ndarray:
-        """Return the standard deviation [m] of what all pixels at depths [m] err alike."""
+        """Return the standard deviation [m] of the error common to all pixels at depths [m]."""
         return np.hypot(self.bias_sd_m, self.scale_sd * np.asarray(depth_m))
 
     def correlation(self, apart_px: np.ndarray | float) -> np.ndarray:
@@ -107,7 +107,7 @@ class DepthSensor(Values):
         """Return the same camera as an image of another focal length [px] shows it.
 
         Only the image is larger or smaller, as when another resolution of colour is chosen: the
-        lengths in pixels grow with it, but for the error of an edge, which stays that of a pixel.
+        lengths in pixels grow with it, except the error of an edge, which stays one of a pixel.
         """
         larger = focal_length_px / self.focal_length_px
         return self.model_copy(

@@ -6,14 +6,8 @@ import numpy as np
 from pydantic import Field, model_validator
 from scipy.spatial.transform import Rotation as Turn
 
-from soft_arm_description.segments.values import (
-    Position,
-    Radius,
-    Rotation,
-    Strict,
-    check_unique,
-    number,
-)
+from soft_arm_description.segments.values import Position, Radius, Rotation, check_unique
+from soft_arm_io.fields import Strict, number
 
 Dictionary = Literal[
     'DICT_APRILTAG_16h5',
@@ -42,7 +36,7 @@ class Marker(Strict):
 
 
 class Fiducial(Strict):
-    """Markers of one dictionary and size, fixed to the tip; `size_m` is that of the black square.
+    """Markers of one dictionary and size on the tip; `size_m` is the side of the black square.
 
     Each stands on a white plate that is `PLATE` times as wide.
     """

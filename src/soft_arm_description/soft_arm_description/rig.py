@@ -16,17 +16,17 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from soft_arm_description.errors import DescriptionError
 from soft_arm_description.robot import RobotFileError, load_robot, shipped_robots
-from soft_arm_description.segments import Strict
-from soft_arm_description.yaml_file import load_yaml, shown
+from soft_arm_io.errors import InputError
+from soft_arm_io.fields import Strict
+from soft_arm_io.yaml_file import load_yaml, shown
 
 Devices = Literal['virtual', 'real']
 VIRTUAL: Devices = 'virtual'
 REAL: Devices = 'real'
 
 
-class RigError(DescriptionError):
+class RigError(InputError):
     """A rig that cannot be used; the message is one line with the remedy."""
 
 
@@ -57,7 +57,7 @@ class Rig:
 
     @property
     def argument(self) -> str:
-        """How to give it to a command: its name if that is known, else its folder."""
+        """Value of `--rig`: the name of the rig if it is known, else its folder."""
         return self.name if rig_folders().get(self.name) == self.folder else str(self.folder)
 
     def calibration_file(self, kind: str) -> Path:
@@ -94,7 +94,7 @@ def load_rig(name_or_path: str | Path) -> Rig:
         name_or_path: Name of a rig, or path of its folder.
 
     Raises:
-        RigError: If there is no such rig, or its `rig.yaml` cannot be used.
+        RigError: If the rig does not exist, or its `rig.yaml` cannot be used.
     """
     text, folders = str(name_or_path), rig_folders()
     is_path = os.sep in text and '\0' not in text and os.path.isdir(text)

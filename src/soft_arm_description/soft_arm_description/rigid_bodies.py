@@ -14,11 +14,10 @@ from soft_arm_description.segments.values import (
     Name,
     Position,
     Rotation,
-    Strict,
-    number,
 )
 from soft_arm_description.shapes import Shape, Size, check_size
-from soft_arm_description.yaml_file import shown
+from soft_arm_io.fields import Strict, number
+from soft_arm_io.yaml_file import shown
 
 MESH_SUFFIXES = ('.stl', '.obj', '.msh')
 AT_ORIGIN = (0.0, 0.0, 0.0)
@@ -32,7 +31,7 @@ class RigidBody(Strict):
     size_m: Size | None = None
     mesh: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     mass_kg: Annotated[float, number(1e-6, 1e5, 'kg')] | None = None
-    # displaced in a medium, where it is not that of the shape
+    # displaced in a medium; default: the volume of the shape
     volume_m3: Annotated[float, number(0.0, 1e3, 'm^3')] | None = None
     # in a medium, over the area that the body shows to the flow; None: by its shape
     drag_coefficient: DragCoefficient | None = None

@@ -6,13 +6,14 @@ units; pressures are gauge. Unknown or missing keys are refused.
 """
 
 import hashlib
+from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from soft_arm_description.errors import DescriptionError
 from soft_arm_description.fiducial import Fiducial
 from soft_arm_description.segments import KINDS, Segment
 from soft_arm_description.segments import BellowsSegment as BellowsSegment
@@ -26,16 +27,16 @@ from soft_arm_description.segments.values import (
     Position,
     Radius,
     Rotation,
-    Strict,
     Text,
     check_unique,
-    number,
 )
 from soft_arm_description.shapes import Shape, Size, check_size
 from soft_arm_description.shipped import load_model, shipped_files
+from soft_arm_io.errors import InputError
+from soft_arm_io.fields import Strict, number
 
 
-class RobotFileError(DescriptionError):
+class RobotFileError(InputError):
     """A robot file that cannot be used; one line with file, key, value and remedy."""
 
 
@@ -44,7 +45,7 @@ Channel = Annotated[int, number(0, 1000, '', int)]
 
 
 class Base(Strict):
-    """Where the arm's base frame stands; its z axis points along the straight arm."""
+    """Pose of the arm's base frame; its z axis points along the straight arm."""
 
     frame: Name
     parent_frame: Name
@@ -142,14 +143,9 @@ class Robot(Strict):
 
     @model_validator(mode='after')
     def _check(self) -> Self:
-        own_chambers = [name for s in self.segments if s.kind == 'bellows' for name in s.chambers]
+        own_chambers = [name for s in self._bellows for name in s.chambers]
         shared = sorted(
-            {
-                name
-                for s in self.segments
-                if s.kind in ('single_bend', 'modal')
-                for name in s.chambers
-            }
+            {name for s in self.segments if s not in self._bellows for name in s.chambers}
         )
         frames = [
             self.base.frame,
@@ -162,15 +158,15 @@ class Robot(Strict):
             ('chamber', own_chambers + shared),
             (
                 'coordinate',
-                [c.name for s in self.segments if not s.chambers for c in s.actuation] + shared,
+                [c.name for s in self.segments if not s.chambers for c in s.coordinates] + shared,
             ),
             ('frame', frames),
         ):
             check_unique(what, names)
-        if not self.actuation:
+        if not self.coordinates:
             raise ValueError('nothing is actuated: set `actuated: true` for at least one hinge')
         limits: dict[str, Coordinate] = {}
-        for coordinate in (c for s in self.segments for c in s.actuation):
+        for coordinate in (c for s in self.segments for c in s.coordinates):
             if limits.setdefault(coordinate.name, coordinate) != coordinate:
                 raise ValueError(
                     f'{coordinate.name!r} has two sets of limits, {limits[coordinate.name]} and '
@@ -185,20 +181,27 @@ class Robot(Strict):
             raise ValueError(f'channels {self.channels}: two chambers share one device channel')
         return self
 
-    @property
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """Return a copy, with other values of the fields in `update`, and nothing cached."""
+        copied = super().model_copy(update=update, deep=deep)
+        for name in copied.__dict__.keys() - type(self).model_fields.keys():
+            del copied.__dict__[name]
+        return copied
+
+    @cached_property
     def segment_names(self) -> tuple[str, ...]:
         """Segments, base to tip."""
         return tuple(s.name for s in self.segments)
 
-    @property
-    def actuation(self) -> tuple[Coordinate, ...]:
-        """Coordinates that set the shape, in the order of every actuation vector.
+    @cached_property
+    def coordinates(self) -> tuple[Coordinate, ...]:
+        """Coordinates that set the shape, in the order of every configuration vector q.
 
         Lengths [m], pressures [Pa], theta, phi [rad] and ell [m], or torques [N m].
         """
-        return tuple({c.name: c for s in self.segments for c in s.actuation}.values())
+        return tuple({c.name: c for s in self.segments for c in s.coordinates}.values())
 
-    @property
+    @cached_property
     def chambers(self) -> tuple[str, ...]:
         """Pressurised chambers, in the order of every array of pressures.
 
@@ -209,30 +212,27 @@ class Robot(Strict):
     @property
     def length_limits_m(self) -> np.ndarray:
         """Shortest and longest length of each bellows [m], shape (2, n)."""
-        return (
-            np.array(
-                [s.actuators.length_limits_m for s in self._bellows for _ in s.actuators.names]
-            )
-            .reshape(-1, 2)
-            .T
-        )
+        limits = [s.actuators.length_limits_m for s in self._bellows for _ in s.actuators.names]
+        return np.array(limits).reshape(-1, 2).T
 
     @property
     def pressure_limits_pa(self) -> np.ndarray:
         """Lowest and highest pressure of each chamber [Pa] gauge, shape (2, n)."""
-        limits = {
-            name: s.actuators.pressure_limits_pa if s.kind == 'bellows' else s.pressure_limits_pa
-            for s in self.segments
-            if s.kind in ('bellows', 'single_bend', 'modal')
-            for name in s.chambers
-        }
-        return np.array(list(limits.values())).reshape(-1, 2).T
+        return np.array(self._pressure_limits).reshape(-1, 2).T
+
+    @cached_property
+    def _pressure_limits(self) -> tuple[tuple[float, float], ...]:
+        """Lowest and highest pressure of each chamber [Pa]; a tuple, so that robots compare."""
+        limits: dict[str, tuple[float, float]] = {}
+        for s in self.segments:
+            limits.update(zip(s.chambers, s.chamber_limits_pa, strict=True))
+        return tuple(limits.values())
 
     def channels_of(self, device: str, count: int) -> np.ndarray:
         """Channel of each chamber on a device, shape (chambers,).
 
         Args:
-            device: Name of the device, such as that of its register map, for the message.
+            device: Name of the device for the error message, such as its register map.
             count: How many channels it has.
 
         Raises:
@@ -271,12 +271,12 @@ class Robot(Strict):
     def _bellows(self) -> list[BellowsSegment]:
         return [s for s in self.segments if isinstance(s, BellowsSegment)]
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """Hash of every value in the file; caches and calibrations carry it."""
         return hashlib.sha256(self.model_dump_json(exclude_unset=True).encode()).hexdigest()[:16]
 
-    @property
+    @cached_property
     def kinematic_fingerprint(self) -> str:
         """Hash of the values that poses depend on: kinds, layout and limits of the segments.
 

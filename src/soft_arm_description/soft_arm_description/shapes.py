@@ -14,11 +14,11 @@ SIZES = {
     'cylinder': ('radius', 'length'),
     'capsule': ('radius', 'length'),
 }
-"""What `size_m` holds, along z for lengths; a capsule's length includes its two round ends."""
+"""Entries of `size_m`; lengths are along z, and a capsule's length includes its round ends."""
 
 
 def check_size(shape: str, size_m: tuple[float, ...]) -> None:
-    """Raise ValueError if a size [m] is not that of the shape."""
+    """Raise ValueError if a size [m] does not fit the shape."""
     wanted = SIZES[shape]
     if len(size_m) != len(wanted):
         raise ValueError(

@@ -5,8 +5,8 @@ import os
 from pathlib import Path
 from typing import TypeVar
 
-from soft_arm_description.segments.values import Strict
-from soft_arm_description.yaml_file import load_yaml, shown_path
+from soft_arm_io.fields import Strict
+from soft_arm_io.yaml_file import load_yaml, shown_path
 
 _Model = TypeVar('_Model', bound=Strict)
 

@@ -5,7 +5,6 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from soft_arm_description.errors import DescriptionError
 from soft_arm_description.rigid_bodies import AT_ORIGIN, RigidBody, with_mesh_paths
 from soft_arm_description.segments.values import (
     Density,
@@ -15,14 +14,14 @@ from soft_arm_description.segments.values import (
     Name,
     Place,
     Position,
-    Strict,
     Text,
     check_direction,
     check_unique,
-    number,
 )
 from soft_arm_description.shipped import file_path, load_model, shipped_files
-from soft_arm_description.yaml_file import shown_path
+from soft_arm_io.errors import InputError
+from soft_arm_io.fields import Strict, number
+from soft_arm_io.yaml_file import shown_path
 
 Acceleration = Annotated[float, number(-1000.0, 1000.0, 'm/s^2')]
 Force = Annotated[float, number(-1e6, 1e6, 'N')]
@@ -30,7 +29,7 @@ Torque = Annotated[float, number(-1e6, 1e6, 'N m')]
 Pixels = Annotated[int, number(16, 4096, 'px', int)]
 
 
-class WorldFileError(DescriptionError):
+class WorldFileError(InputError):
     """A world file that cannot be used; one line with file, key, value and remedy."""
 
 

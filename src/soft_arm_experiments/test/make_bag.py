@@ -1,6 +1,6 @@
 """Write the short bag of the virtual rig that the tests read.
 
-Run `python test/make_bag.py test/data/virtual_rig_bag`.
+Run `python test/make_bag.py ../soft_arm_calibration/test/data/virtual_rig_bag`.
 """
 
 import sys

@@ -3,7 +3,7 @@
     import soft_arm_kinematics as sak
 
     arm = sak.load_arm('two_module_arm')
-    shape = arm.configuration(arm.rest_actuation)
+    shape = arm.at(arm.rest_q)
     print(shape.tip_m, shape.theta_rad)
 
 The names below are imported when they are first used, so that `import soft_arm_kinematics` is fast:
@@ -12,7 +12,7 @@ the compiler behind inverse kinematics alone takes more than a second to load.
 
 from typing import TYPE_CHECKING
 
-from soft_arm_description.lazy import lazy_names
+from soft_arm_io.lazy import lazy_names
 
 if TYPE_CHECKING:
     from soft_arm_description import Robot as Robot

@@ -1,8 +1,8 @@
 """An arm: segments of any kind in series, from a robot file to poses and Jacobians.
 
-Every arm takes actuation vectors: the coordinates of `Robot.actuation` in their order (lengths [m],
-pressures [Pa] or theta, phi [rad] and ell [m]). All segments of a `BellowsArm` have bellows: its
-actuation is their lengths, and a curve turns pressures into lengths and back.
+An arm takes configuration vectors q: the values of `Robot.coordinates` in their order (lengths [m],
+pressures [Pa] or theta, phi [rad] and ell [m]). All segments of a `BellowsArm` have bellows: its q
+holds their lengths, and a curve turns pressures into lengths and back.
 """
 
 import hashlib
@@ -35,12 +35,12 @@ _log = logging.getLogger(__name__)
 class Arm:
     """Forward kinematics of a robot, in SI units and in the order of the robot file.
 
-    All methods broadcast over leading shapes.
+    `at(q)` gives everything that depends on q; all methods broadcast over leading shapes.
 
     Poses are `T_base_tip` in the arm's base frame (z along the straight arm); arcs are
     (..., n_segments, 3) as in `pcc`.
 
-    Errors: every method that takes actuation raises KinematicsError if the last axis has the wrong
+    Errors: every method that takes q raises KinematicsError if the last axis has the wrong
     size or a value is not finite.
 
     Sources: products of the segments' transforms: soft arm with 3-D vision, section 2 (bellows);
@@ -49,38 +49,39 @@ class Arm:
 
     Attributes:
         robot: The robot file.
-        n_segments, n_actuators: Sizes; n_actuators is the length of an actuation vector.
+        n_segments, n_actuators: Sizes; n_actuators is the length of a configuration vector.
         chain: The segments as flat arrays, see `segments.chain`.
-        columns: For each segment, the places of its coordinates in the actuation vector.
+        columns: For each segment, the places of its coordinates in the configuration vector.
         rigid_lengths_m: Rigid end [m] of every segment.
         closing_twists: Convention of every segment.
-        actuation_limits: (2, n) lowest and highest value of each coordinate, in its unit.
+        q_limits: (2, n) lowest and highest value of each coordinate, in its unit.
         pressure_limits_pa: (2, chambers) lowest and highest pressure of each chamber [Pa].
-        actuation_name, actuation_unit: What an actuation vector holds, for messages.
+        q_name, q_unit: What a configuration vector holds, for messages.
     """
 
-    actuation_name, actuation_unit = 'actuation', 'SI units'
+    q_name, q_unit = 'coordinates', 'SI units'
 
     def __init__(self, robot: Robot):
         """Make an arm of a robot; `make_arm` makes a `BellowsArm` where the robot is one."""
         self.robot = robot
-        names = [c.name for c in robot.actuation]
+        names = [c.name for c in robot.coordinates]
         self.n_segments, self.n_actuators = len(robot.segments), len(names)
         self.columns = tuple(
-            np.array([names.index(c.name) for c in s.actuation]) for s in robot.segments
+            np.array([names.index(c.name) for c in s.coordinates]) for s in robot.segments
         )
         self.closing_twists = tuple(s.closing_twist for s in robot.segments)
         self.rigid_lengths_m = np.array([s.rigid_length_m for s in robot.segments])
-        self.actuation_limits = np.array([(c.low, c.high) for c in robot.actuation]).T
+        self.q_limits = np.array([(c.low, c.high) for c in robot.coordinates]).T
         self.pressure_limits_pa = robot.pressure_limits_pa
 
     @cached_property
     def chain(self) -> segment_chain.Chain:
         """The segments as flat arrays."""
-        return segment_chain.make_chain(self.robot.segments, self.columns, self.actuation_limits)
+        return segment_chain.make_chain(self.robot.segments, self.columns, self.q_limits)
 
     @cached_property
-    def _plain_chain(self) -> segment_chain.Chain:
+    def plain_chain(self) -> segment_chain.Chain:
+        """The chain as Python numbers, for single poses."""
         return segment_chain.of_plain_numbers(self.chain)
 
     @property
@@ -88,7 +89,7 @@ class Arm:
         """Hash of what the poses and limits of this arm depend on."""
         numbers = (
             self.robot.kinematic_fingerprint.encode(),
-            self.actuation_limits.tobytes(),
+            self.q_limits.tobytes(),
             self.pressure_limits_pa.tobytes(),
         )
         return hashlib.sha256(b''.join(numbers)).hexdigest()[:16]
@@ -102,153 +103,91 @@ class Arm:
         return pose
 
     @property
-    def rest_actuation(self) -> np.ndarray:
+    def rest_q(self) -> np.ndarray:
         """Actuation (n,) at rest, inside the limits.
 
         That is ambient pressure or no torque; for a tendon segment, bend 0 and the middle of its
         length limits.
         """
-        middle = self.actuation_limits.mean(axis=0)
-        rest = [middle[i] if c.unit == 'm' else 0.0 for i, c in enumerate(self.robot.actuation)]
-        for s, columns in zip(self.robot.segments, self.columns, strict=True):
-            if s.kind == 'bellows':
-                rest_m = np.interp(0.0, s.actuators.curve.pressure_pa, s.actuators.curve.length_m)
-                for k in columns:
-                    rest[k] = rest_m
-        return np.clip(rest, *self.actuation_limits)
+        rest = np.zeros(self.n_actuators)
+        for segment, columns in zip(self.robot.segments, self.columns, strict=True):
+            rest[columns] = segment.rest_q
+        return np.clip(rest, *self.q_limits)
 
     @property
-    def set_by_pressures(self) -> bool:
+    def is_pressure_driven(self) -> bool:
         """Whether pressures alone set the shape, by bellows or by one pressure for each bend."""
-        return all(c.unit == 'Pa' for c in self.robot.actuation)
+        return all(c.unit == 'Pa' for c in self.robot.coordinates)
 
     def clip_pressures(self, pressures_pa: np.ndarray) -> np.ndarray:
         """Clip finite pressures [Pa], (..., n), to their range: a sensor may read beyond it."""
         return np.clip(pressures_pa, *self.pressure_limits_pa)
 
-    def actuation_at(self, pressures_pa: np.ndarray) -> np.ndarray:
+    def q_at(self, pressures_pa: np.ndarray) -> np.ndarray:
         """Actuation (..., n) at gauge pressures [Pa] of all chambers.
 
         Raises:
             CurveError: If a pressure is outside the calibrated range of a bellows.
             KinematicsError: If pressures alone do not set the shape.
         """
-        if not self.set_by_pressures:
+        if not self.is_pressure_driven:
             other = next(s for s in self.robot.segments if s.kind not in ('single_bend', 'modal'))
             raise KinematicsError(
                 f'pressures alone do not set robot {self.robot.name}: segment {other.name} is of '
-                f'kind {other.kind}; give actuation, {self.coordinates_text}'
+                f'kind {other.kind}; give {self.coordinates_text}'
             )
         return self.checked(pressures_pa)
 
-    def configuration(self, actuation: np.ndarray) -> Configuration:
-        """Return the arm at actuation (..., n): poses, arcs, Jacobian, backbone."""
-        return Configuration(self, actuation)
-
-    def fk(self, actuation: np.ndarray) -> np.ndarray:
-        """Return T_base_tip (..., 4, 4) [m] at actuation (..., n).
-
-        It is the product E = T1 T2 ... of the segments with their rigid ends.
-        """
-        return self.segment_poses(actuation)[..., -1, :, :]
-
-    def tip(self, actuation: np.ndarray) -> np.ndarray:
-        """Return the tip position (..., 3) [m] at actuation (..., n)."""
-        actuation = self.checked(actuation)
-        if actuation.ndim == 1:
-            return np.array(segment_chain.frame_of_one(self._plain_chain, actuation)[9:])
-        return segment_chain.segment_poses(self.chain, actuation)[..., -1, :3, 3]
-
-    def segment_poses(self, actuation: np.ndarray) -> np.ndarray:
-        """Return poses of the segments' ends, (..., n_segments, 4, 4), at actuation (..., n)."""
-        return segment_chain.segment_poses(self.chain, self.checked(actuation))
-
-    def segment_arcs(self, actuation: np.ndarray) -> np.ndarray:
-        """Return the arcs (..., n_segments, 3) [rad, rad, m] at actuation (..., n).
-
-        For a modal segment it is the arc that bends its end as far; for torques the arc of the sum
-        of the hinges' angles.
-        """
-        return segment_chain.arcs(self.chain, self.checked(actuation))
-
-    def polar_from_arcs(
-        self, actuation: np.ndarray, arcs: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return theta [rad], phi [rad] and ell [m] of all segments, (..., n_segments), from arcs.
-
-        Bellows and torques give theta >= 0. The other kinds know their bending plane from the robot
-        file or the actuation (..., n): their theta has the sign of the bend in that plane.
-        """
-        theta, phi, ell = pcc.polar_from_arcs(arcs)
-        for i, (segment, columns) in enumerate(zip(self.robot.segments, self.columns, strict=True)):
-            if segment.kind == 'bellows' or segment.kind == 'torque':
-                continue
-            plane = actuation[..., columns[1]] if segment.kind == 'tendon' else segment.phi_rad
-            phi[..., i] = plane
-            theta[..., i] = arcs[..., i, 0] * np.cos(plane) + arcs[..., i, 1] * np.sin(plane)
-        return theta, phi, ell
-
-    def twist_jacobian(self, actuation: np.ndarray) -> np.ndarray:
-        """Return the twist of the tip in the base per unit of each coordinate, (..., 6, n).
-
-        Rows: velocity [m], then angular velocity [rad].
-        """
-        actuation = self.checked(actuation)
-        if actuation.ndim == 1:
-            return segment_chain.jacobian_of_one(self._plain_chain, actuation)
-        return segment_chain.twist_jacobian(self.chain, actuation)
-
-    def tip_jacobian(self, actuation: np.ndarray) -> np.ndarray:
-        """Return the derivative of the tip position by the actuation, (..., 3, n) [m per unit]."""
-        return self.twist_jacobian(actuation)[..., :3, :]
+    def at(self, q: np.ndarray) -> Configuration:
+        """Return the configuration at q (..., n): poses, arcs, Jacobian, backbone."""
+        return Configuration(self, q)
 
     @property
     def coordinates_text(self) -> str:
-        """Size, names and units of an actuation vector, for messages."""
-        names = _listed(f'{c.name} [{c.unit}]' for c in self.robot.actuation)
+        """Size, names and units of a configuration vector, for messages."""
+        names = _listed(f'{c.name} [{c.unit}]' for c in self.robot.coordinates)
         return f'{self.n_actuators} values of {names}'
 
-    def checked(self, actuation: np.ndarray) -> np.ndarray:
-        """Return the actuation (..., n) as floats.
+    def checked(self, q: np.ndarray) -> np.ndarray:
+        """Return q (..., n) as floats.
 
         Raises:
             KinematicsError: If the last axis has another size or a value is not finite; limits are
                 not checked.
         """
-        what, unit = self.actuation_name, self.actuation_unit
+        what, unit = self.q_name, self.q_unit
         try:
-            actuation = np.asarray(actuation, dtype=float)
+            q = np.asarray(q, dtype=float)
         except (ValueError, TypeError) as error:
             raise KinematicsError(
                 f'{what} are not numbers ({error}): give {self.n_actuators} values [{unit}]'
             ) from error
-        if actuation.shape[-1:] != (self.n_actuators,):
-            given = actuation.shape[-1] if actuation.ndim else 'no list of'
+        if q.shape[-1:] != (self.n_actuators,):
+            given = q.shape[-1] if q.ndim else 'no list of'
             raise KinematicsError(
                 f'{what}: {given} values, but {self.robot.name} takes {self.coordinates_text}'
             )
-        if not np.isfinite(actuation).all():
+        if not np.isfinite(q).all():
             raise KinematicsError(
-                f'one of the {what} is {actuation[~np.isfinite(actuation)][0]} [{unit}]: '
-                'give finite values'
+                f'one of the {what} is {q[~np.isfinite(q)][0]} [{unit}]: give finite values'
             )
-        return actuation
+        return q
 
 
 class BellowsArm(Arm):
     """An arm whose segments all have bellows.
 
-    Its actuation is their lengths [m], which pressures set through a curve.
+    Its q holds their lengths [m], which pressures set through a curve.
     Methods that take or give pressures raise CurveError outside the calibrated range.
 
     Attributes:
         curve: Pressure-to-length curve.
         length_limits_m: (2, n) shortest and longest length [m] that the robot file and the curve
-            both allow; the same array as `actuation_limits`.
+            both allow; the same array as `q_limits`.
         pressure_limits_pa: (2, n) pressures [Pa] of those lengths.
     """
 
-    actuation_name, actuation_unit = 'lengths', 'm'
+    q_name, q_unit = 'lengths', 'm'
 
     def __init__(self, robot: Robot, curve: PressureLengthCurve | None = None):
         """Make an arm; without a curve the points in the robot file are used.
@@ -273,11 +212,11 @@ class BellowsArm(Arm):
             raise KinematicsError(
                 f'the curve of {name} lies outside its length limits: calibrate again'
             )
-        self.length_limits_m = self.actuation_limits = np.stack([low, high])
+        self.length_limits_m = self.q_limits = np.stack([low, high])
         self.pressure_limits_pa = curve.pressures(self.length_limits_m)
 
     @property
-    def set_by_pressures(self) -> bool:
+    def is_pressure_driven(self) -> bool:
         """True: pressures alone set the shape."""
         return True
 
@@ -285,7 +224,7 @@ class BellowsArm(Arm):
         """Clip finite pressures [Pa], (..., n), to their range: a sensor may read beyond it."""
         return self.curve.clip(pressures_pa)
 
-    def actuation_at(self, pressures_pa: np.ndarray) -> np.ndarray:
+    def q_at(self, pressures_pa: np.ndarray) -> np.ndarray:
         """Lengths (..., n) [m] at gauge pressures (..., n) [Pa]."""
         return self.lengths(pressures_pa)
 
@@ -350,8 +289,8 @@ def load_arm(robot: str = 'two_module_arm', rig: str = VIRTUAL_RIG) -> Arm:
     It is a `BellowsArm` if all segments have bellows, and an `Arm` otherwise.
 
     Bellows need a calibrated curve. Single bends take their rig's cubics if it has a file of them,
-    and are nominal otherwise. On a virtual rig, a robot for which the calibration was not made has
-    the curves of its own file.
+    and are nominal otherwise. On a virtual rig, a robot without a calibration keeps the
+    curves of the robot file.
 
     Args:
         robot: Name of a shipped robot, or path of a robot file.

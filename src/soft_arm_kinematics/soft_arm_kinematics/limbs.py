@@ -45,7 +45,7 @@ class Limbs:
                     )
                 self._places[segment.name] = i, columns
         self.joint_names = tuple(name for arm in self.arms for name in joint_names(arm.robot))
-        self._set([arm.configuration(arm.rest_actuation) for arm in self.arms])
+        self._set([arm.at(arm.rest_q) for arm in self.arms])
 
     def _set(self, shapes: list[Configuration]) -> None:
         self.joint_values = np.concatenate([joint_values(shape) for shape in shapes])
@@ -55,10 +55,10 @@ class Limbs:
         """Set the arcs of some segments: name, bend [rad], direction [rad] and length [m] of each.
 
         Raises:
-            KinematicsError: If there is no such segment, a value is outside its limits, or a
+            KinematicsError: If a segment is unknown, a value is outside its limits, or a
                 section would bend by more than 90 deg; nothing is changed then.
         """
-        bent = [shape.actuation.copy() for shape in self._shapes]
+        bent = [shape.q.copy() for shape in self._shapes]
         for segment, *values in arcs:
             if segment not in self._places:
                 raise KinematicsError(
@@ -66,17 +66,17 @@ class Limbs:
                     f'{", ".join(self._places)}'
                 )
             i, columns = self._places[segment]
-            limits = self.arms[i].actuation_limits[:, columns]
+            limits = self.arms[i].q_limits[:, columns]
             inside = (values >= limits[0] - 1e-9) & (values <= limits[1] + 1e-9)
             if not inside.all():
                 k = int(np.argmin(inside))
-                coordinate = self.arms[i].robot.actuation[columns[k]]
+                coordinate = self.arms[i].robot.coordinates[columns[k]]
                 raise KinematicsError(
                     f'{coordinate.name} is {values[k]:.6g} {coordinate.unit}, outside '
                     f'{limits[0, k]:.6g}..{limits[1, k]:.6g} {coordinate.unit}: give a value inside'
                 )
             bent[i][columns] = np.clip(values, *limits)
-        self._set([arm.configuration(own) for arm, own in zip(self.arms, bent, strict=True)])
+        self._set([arm.at(own) for arm, own in zip(self.arms, bent, strict=True)])
 
     def base_frames(self) -> list[tuple[str, str, np.ndarray]]:
         """Return (parent frame, base frame, T_parent_base (4, 4)) of every limb."""

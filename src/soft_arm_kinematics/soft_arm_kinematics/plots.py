@@ -100,12 +100,9 @@ def draw_solutions(
         target_m: (3,) [m].
         solutions: The best first.
         ranks: Place of each among all solutions, 1 the best.
-        present: (n,) actuation where the arm is now, drawn grey.
+        present: Current q (n,), drawn grey.
     """
-    lines_mm = [
-        arm.configuration(x).backbone(POINTS) * 1e3
-        for x in (present, *(s.actuation for s in solutions))
-    ]
+    lines_mm = [arm.at(x).backbone(POINTS) * 1e3 for x in (present, *(s.q for s in solutions))]
     every = np.concatenate(lines_mm)
     centre = (every.min(axis=0) + every.max(axis=0)) / 2.0
     half = max(np.ptp(every, axis=0).max() / 2.0, 1.0)

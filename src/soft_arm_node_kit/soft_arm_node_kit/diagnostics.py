@@ -27,8 +27,7 @@ class Reporter:
         status: Returns level, message and values by name, with the unit in the name. The value
             `ready` is False while the node cannot do its work although nothing is wrong: it still
             compiles, or waits for another node; `remedy` is what the user can do about the message.
-            `pid` is added, so that two processes with one
-            node name can be told apart.
+            `pid` is added, which distinguishes two processes with one node name.
     """
 
     def __init__(self, node: Node, hardware_id: str, status: Callable[[], tuple[bytes, str, dict]]):
@@ -77,7 +76,7 @@ class RateMeter:
         """Events per second [Hz]; 0 if there was none within the window."""
         now_s = self._clock()
         if self._times_s and now_s < self._times_s[-1]:
-            self._times_s.clear()  # simulated time has begun anew
+            self._times_s.clear()  # simulated time has restarted
         while self._times_s and now_s - self._times_s[0] > self._window_s:
             self._times_s.popleft()
         return len(self._times_s) / self._window_s

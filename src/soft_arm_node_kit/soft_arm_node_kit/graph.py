@@ -14,7 +14,7 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 from soft_arm_node_kit import qos
 
 DISCOVERY_S = 3.2  # DDS repeats its announcements every 3 s
-POLL_S = 0.02
+POLL_PERIOD_S = 0.02
 UNNAMED = 'a node whose name is not known yet'
 # Types of services that only emulated devices offer.
 ARM_EMULATION = 'soft_arm_msgs/srv/PlaceRing'
@@ -47,7 +47,7 @@ class OnlyPublisher:
         while time.monotonic() < end_s and all(
             name == UNNAMED for _, name in self._publishers(topic)
         ):
-            never.wait(POLL_S)
+            never.wait(POLL_PERIOD_S)
         self._refuse([name for _, name in self._publishers(topic)])
         self._refuse([name for gid, name in self._publishers(f'{topic}/_claim') if gid < claimed])
         self._publisher, self._gid = self._create(message_type, topic, profile)

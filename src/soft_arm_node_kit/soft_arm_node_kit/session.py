@@ -12,12 +12,12 @@ from rclpy.parameter import Parameter
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
-from soft_arm_description.command_line import uninterrupted
+from soft_arm_io.command_line import uninterrupted
 from soft_arm_node_kit.executor import make_executor
 from soft_arm_node_kit.node import Node
 
-FIND_S = 4.0  # DDS discovery takes up to 3 s
-ANSWER_S = 10.0
+DISCOVERY_TIMEOUT_S = 4.0  # DDS discovery takes up to 3 s
+RESPONSE_TIMEOUT_S = 10.0
 
 
 class Session:
@@ -132,7 +132,7 @@ class Session:
         client = self.node.create_client(kind, service)
         name = self.node.resolve_service_name(service)
         try:
-            self.wait_for(client.service_is_ready, FIND_S, name)
+            self.wait_for(client.service_is_ready, DISCOVERY_TIMEOUT_S, name)
             return self._result(client.call_async(request), f'the answer of {name}')
         finally:
             self.node.destroy_client(client)
@@ -164,7 +164,9 @@ class Session:
     ) -> Any:
         """Send a goal; return its result. Ctrl-C cancels the goal, and the result says so."""
         client = self.action_client(kind, action)
-        self.wait_for(client.server_is_ready, FIND_S, self.node.resolve_service_name(action))
+        self.wait_for(
+            client.server_is_ready, DISCOVERY_TIMEOUT_S, self.node.resolve_service_name(action)
+        )
         try:
             with uninterrupted():
                 sent = self.send(client, goal, lambda message: on_feedback(message.feedback))
@@ -187,7 +189,7 @@ class Session:
         return handle
 
     def _result(self, future: Future, what: str) -> Any:
-        self.wait_for(future.done, ANSWER_S, what)
+        self.wait_for(future.done, RESPONSE_TIMEOUT_S, what)
         return future.result()
 
     def _spin(self) -> None:

@@ -12,7 +12,7 @@ The names below are imported when they are first used, so that `import soft_arm_
 
 from typing import TYPE_CHECKING
 
-from soft_arm_description.lazy import lazy_names
+from soft_arm_io.lazy import lazy_names
 
 if TYPE_CHECKING:
     from soft_arm_physics.actuation.pneumatics import Pneumatics as Pneumatics

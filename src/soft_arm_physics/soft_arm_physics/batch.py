@@ -15,7 +15,7 @@ from soft_arm_physics.simulation import Simulation
 
 @dataclass(frozen=True, eq=False)
 class Rollouts:
-    """What happened in a batch of runs.
+    """Results of a batch of runs.
 
     Attributes:
         time_s: Simulated time after each control step [s], (steps,).
@@ -32,33 +32,33 @@ class Rollouts:
 
 def rollouts(
     sim: Simulation,
-    actuations: ArrayLike | dict[str, ArrayLike],
+    u: ArrayLike | dict[str, ArrayLike],
     dt_s: float,
     *,
     prepare: Callable[[Simulation, int], None] | None = None,
     threads: int | None = None,
 ) -> Rollouts:
-    """Run a batch of actuations from the present state of a simulation, which does not change.
+    """Run a batch of inputs u from the present state of a simulation, which does not change.
 
     Args:
         sim: The simulation.
-        actuations: Actuation of the only robot, or of some robots by name: (batch, steps, n). Other
+        u: Inputs of the only robot, or of some robots by name: (batch, steps, n). Other
             robots keep theirs.
-        dt_s: Time between two actuations [s], a multiple of the time step.
+        dt_s: Time between two inputs [s], a multiple of the time step.
         prepare: Called with the copy of the simulation of each run and its number before it starts,
             to place objects or apply loads.
         threads: How many run at once; None: one on each core.
 
     Raises:
-        PhysicsError: If an actuation has another shape or is outside its limits, or dt_s is no
+        PhysicsError: If an input has another shape or is outside its limits, or dt_s is no
             multiple of the time step. A run that diverges does not end the others.
     """
-    given = actuations if isinstance(actuations, dict) else {sim.robot.name: actuations}
+    given = u if isinstance(u, dict) else {sim.robot.name: u}
     arrays = {name: np.asarray(values, float) for name, values in given.items()}
     shapes = {array.shape[:2] for array in arrays.values()}
     if len(shapes) != 1 or any(array.ndim != 3 for array in arrays.values()):
         raise PhysicsError(
-            f'actuations of shapes {[a.shape for a in arrays.values()]}: give (batch, steps, n), '
+            f'u of shapes {[a.shape for a in arrays.values()]}: give (batch, steps, n), '
             'with the same batch and steps for every robot'
         )
     batch, steps = next(iter(shapes))
@@ -108,7 +108,7 @@ def rollouts(
 def _schedule(
     sim: Simulation, arrays: dict[str, np.ndarray], batch: int, steps: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return valves and sources of all runs, (batch, steps, ..), from checked actuations."""
+    """Return valves and sources of all runs, (batch, steps, ..), from checked inputs."""
     trial = sim.copy()
     state = trial.state
     valves = np.empty((batch, steps, 2, len(state.chambers.target_pa)))

@@ -40,7 +40,7 @@ class RobotEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
     them, the pressures of the chambers [Pa]; of each object of the world that can move, its
     position [m], its quaternion x, y, z, w, its velocity in the world [m/s] and its angular
     velocity in its own axes [rad/s]. Hysteresis and creep of a wall stay hidden. Action: the
-    actuation of each robot, in the order of `SimulatedRobot.actuation`, within its limits.
+    actuation of each robot, in the order of `SimulatedRobot.coordinates`, within its limits.
 
     Args:
         simulation: A simulation, or the name or path of a robot or assembly file.
@@ -91,8 +91,8 @@ class RobotEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
         self._camera: Camera | None = None
         robots = list(self.simulation.robots.values())
         self._objects = [item.name for item in self.simulation.world.objects if not item.fixed]
-        coordinates = [c for robot in robots for c in robot.actuation]
-        self._parts = np.cumsum([len(robot.actuation) for robot in robots])[:-1]
+        coordinates = [c for robot in robots for c in robot.coordinates]
+        self._parts = np.cumsum([len(robot.coordinates) for robot in robots])[:-1]
         self.action_space = gymnasium.spaces.Box(
             np.array([c.low for c in coordinates]),
             np.array([c.high for c in coordinates]),
@@ -110,7 +110,7 @@ class RobotEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
         super().reset(seed=seed)
         self.simulation.reset()
         for robot in self.simulation.robots.values():
-            robot.actuate(robot.rest_actuation)
+            robot.actuate(robot.rest_u)
         if self._begin is not None:
             self._begin(self.simulation, self.np_random)
         return self._observation(), {'time_s': self.simulation.time_s}
@@ -172,8 +172,8 @@ def _free_state(simulation: Simulation, name: str) -> np.ndarray:
 class RobotVectorEnvironment(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """Many copies of an environment; they step at the same time, on all cores.
 
-    The stepping loop holds no lock of the interpreter, so threads suffice. An episode that ends is
-    begun anew by the next step (`AutoresetMode.NEXT_STEP`).
+    The stepping loop holds no lock of the interpreter, so threads suffice. The step after an
+    episode resets it (`AutoresetMode.NEXT_STEP`).
 
     Args:
         make: Makes one environment; all of them must have the same spaces.
@@ -198,7 +198,7 @@ class RobotVectorEnvironment(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: Info | None = None
     ) -> tuple[np.ndarray, Info]:
-        """Begin all episodes anew; a single seed is counted up from the first environment on."""
+        """Reset all environments; environment i gets seed + i of a single seed."""
         if seed is None or isinstance(seed, int):
             seeds = [None if seed is None else seed + i for i in range(self.num_envs)]
         else:
@@ -210,7 +210,7 @@ class RobotVectorEnvironment(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, 
     def step(
         self, actions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]:
-        """Step all environments; those whose episode is over begin anew instead."""
+        """Step all environments; reset the ones whose episode is over instead."""
 
         def one(i: int) -> tuple[np.ndarray, float, bool, bool, Info]:
             environment = self.environments[i]

@@ -3,21 +3,14 @@
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from soft_arm_description.yaml_file import load_yaml
+from soft_arm_io.fields import Strict
+from soft_arm_io.yaml_file import load_yaml
 from soft_arm_physics.errors import PhysicsError
 
-Positive = Annotated[float, Field(gt=0)]
-NotNegative = Annotated[float, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]
 Vector3 = tuple[float, float, float]
-
-
-class Strict(BaseModel):
-    """Base of every parameter group: frozen, finite, no unknown keys."""
-
-    model_config = ConfigDict(extra='forbid', frozen=True, allow_inf_nan=False)
 
 
 Model = TypeVar('Model', bound=Strict)

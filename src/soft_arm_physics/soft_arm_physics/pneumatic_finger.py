@@ -1,7 +1,7 @@
 """A finger that hangs from a robot's flange, on regulators for supply and vacuum, and its object.
 
-It is a simulation of a robot file of single-bend segments on one chamber. The world's axes are
-those of the flange, which points down until `turn_flange` is called.
+It is a simulation of a robot file of single-bend segments on one chamber. The world has
+the axes of the flange, which points down until `turn_flange` is called.
 """
 
 import math
@@ -33,15 +33,15 @@ class PneumaticFinger:
             same finger.
 
     Raises:
-        PhysicsError: If the robot is no such finger, or lacks what its simulation needs.
+        PhysicsError: If the robot is not such a finger, or its file lacks keys of the simulation.
     """
 
     def __init__(self, robot: Robot, seed: int):
         self._segments = [s for s in robot.segments if isinstance(s, SingleBendSegment)]
         if len(robot.chambers) != 1 or len(self._segments) != len(robot.segments):
             raise PhysicsError(
-                f'robot {robot.name!r} is no finger: it needs single_bend segments on one chamber, '
-                'such as four_piece_finger'
+                f'robot {robot.name!r} is not a finger: it needs single_bend segments on one '
+                'chamber, such as four_piece_finger'
             )
         self.robot = robot
         self._ends = np.cumsum([s.sections + (s.rigid_length_m > 0.0) for s in self._segments])
@@ -68,7 +68,7 @@ class PneumaticFinger:
             return float(self._finger.pressures_pa[0])
 
     def sensor_pressure_pa(self) -> float:
-        """What the pressure sensor reads now [Pa] gauge."""
+        """Present reading of the pressure sensor [Pa] gauge."""
         with self._lock:
             return float(self._finger.sensor_pressures_pa()[0])
 

@@ -1,4 +1,4 @@
-"""Run a simulation along a plan of its actuation, and keep what happens: table, plot, video."""
+"""Run a simulation along a plan of its inputs, and keep what happens: table, plot, video."""
 
 import csv
 from collections.abc import Callable
@@ -22,11 +22,11 @@ DRAWN_SHAPES = 12
 
 @dataclass(frozen=True)
 class Recording:
-    """What happened: n times [s], 1 / RATE_HZ apart.
+    """States at n times [s], 1 / RATE_HZ apart.
 
     Attributes:
         time_s: Times [s], (n,).
-        actuation: Of each robot, (n, coordinates).
+        u: Inputs of each robot, (n, coordinates).
         T_world_tip: Of each robot, (n, 4, 4).
         T_world_object: Of each object of the world that can move, (n, 4, 4).
         backbone_m: Of each robot [m], (n, points, 3).
@@ -35,7 +35,7 @@ class Recording:
     """
 
     time_s: np.ndarray
-    actuation: dict[str, np.ndarray]
+    u: dict[str, np.ndarray]
     T_world_tip: dict[str, np.ndarray]
     T_world_object: dict[str, np.ndarray]
     backbone_m: dict[str, np.ndarray]
@@ -56,7 +56,7 @@ def record(
             simulation diverges.
     """
     time_s = np.arange(round(duration_s * RATE_HZ) + 1) / RATE_HZ
-    actuation = plan.values(time_s)
+    u = plan.values(time_s)
     robots = simulation.robots
     objects = [item.name for item in simulation.world.objects if not item.fixed]
     tips: dict[str, list[np.ndarray]] = {name: [] for name in robots}
@@ -68,7 +68,7 @@ def record(
         if i > 0:
             simulation.step(1.0 / RATE_HZ)
         for name, robot in robots.items():
-            robot.actuate(actuation[name][i])
+            robot.actuate(u[name][i])
             tips[name].append(robot.T_world_tip())
             shapes[name].append(robot.backbone_m())
             bellows[name].append(robot.bellows_lengths_m())
@@ -78,7 +78,7 @@ def record(
         each()
     return Recording(
         time_s,
-        actuation,
+        u,
         {name: np.array(T) for name, T in tips.items()},
         {name: np.array(T) for name, T in poses.items()},
         {name: np.array(points) for name, points in shapes.items()},
@@ -88,13 +88,13 @@ def record(
 
 
 def write_csv(recording: Recording, simulation: Simulation, path: Path) -> None:
-    """Write times, actuation, and poses of tips and objects (quaternions x, y, z, w)."""
+    """Write times, inputs, and poses of tips and objects (quaternions x, y, z, w)."""
     columns: dict[str, np.ndarray] = {'time_s': recording.time_s}
     robots = simulation.robots
     for name, robot in robots.items():
-        for i, coordinate in enumerate(robot.actuation):
+        for i, coordinate in enumerate(robot.coordinates):
             label = coordinate_label(Place(name, i, coordinate), len(robots))
-            columns[column_name(label, coordinate)] = recording.actuation[name][:, i]
+            columns[column_name(label, coordinate)] = recording.u[name][:, i]
     for name, T in recording.T_world_tip.items():
         columns |= _pose_columns('tip' if len(robots) == 1 else f'{name}.tip', T)
     for name, T in recording.T_world_object.items():
@@ -114,7 +114,7 @@ def _pose_columns(label: str, T: np.ndarray) -> dict[str, np.ndarray]:  # noqa: 
 
 
 def draw_recording(recording: Recording, simulation: Simulation, path: Path) -> None:
-    """Draw actuation, tips and shapes over time."""
+    """Draw inputs, tips and shapes over time."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11.0, 7.0), layout='constrained')
@@ -123,9 +123,9 @@ def draw_recording(recording: Recording, simulation: Simulation, path: Path) -> 
     shapes = figure.add_subplot(grid[:, 1], projection='3d')
     time_s, robots = recording.time_s, simulation.robots
     for name, robot in robots.items():
-        for i, coordinate in enumerate(robot.actuation):
-            values = recording.actuation[name][:, i]
-            if np.ptp(values) > 0.0 or len(robot.actuation) <= 6:
+        for i, coordinate in enumerate(robot.coordinates):
+            values = recording.u[name][:, i]
+            if np.ptp(values) > 0.0 or len(robot.coordinates) <= 6:
                 label = coordinate_label(Place(name, i, coordinate), len(robots))
                 driven.plot(time_s, values, label=f'{label} [{coordinate.unit}]')
     for name, T in recording.T_world_tip.items():
@@ -137,7 +137,7 @@ def draw_recording(recording: Recording, simulation: Simulation, path: Path) -> 
             shapes.plot(x, y, z, color=str(0.8 - 0.8 * i / len(time_s)))
     for name, T in recording.T_world_object.items():
         shapes.plot(*T[:, :3, 3].T, '--', label=name)
-    driven.set(xlabel='time [s]', ylabel='actuation')
+    driven.set(xlabel='time [s]', ylabel='input u')
     tips.set(xlabel='time [s]', ylabel='position [m]')
     shapes.set(xlabel='x [m]', ylabel='y [m]', zlabel='z [m]', title='light to dark: over time')
     shapes.set_aspect('equal')

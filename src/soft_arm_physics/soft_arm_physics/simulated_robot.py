@@ -31,7 +31,7 @@ class SimulatedRobot:
         name: Its name in the simulation.
         robot: The robot file.
         state: The state of the simulation.
-        actuation: Coordinates that drive it, in the order of `actuate`: pressures [Pa] of chambers,
+        coordinates: Inputs u that drive it, in the order of `actuate`: pressures [Pa] of chambers,
             tensions [N] or theta, phi [rad] and ell [m] of tendons, torques [N m].
     """
 
@@ -47,7 +47,7 @@ class SimulatedRobot:
         pneumatics: Pneumatics,
     ):
         self.name, self.robot, self.prefix = bodies.name, bodies.robot, bodies.prefix
-        self.actuation = coordinates_of(bodies.robot)
+        self.coordinates = coordinates_of(bodies.robot)
         self._mismatch, self._pneumatics = mismatch, pneumatics
         self._own = slice(first_chamber, first_chamber + len(self.robot.chambers))
         self._base = model.body(f'{self.prefix}base').id
@@ -62,8 +62,8 @@ class SimulatedRobot:
             for s in self.robot.segments
             for i in range(s.sections)
         ]
-        self._low = np.array([c.low for c in self.actuation])
-        self._high = np.array([c.high for c in self.actuation])
+        self._low = np.array([c.low for c in self.coordinates])
+        self._high = np.array([c.high for c in self.coordinates])
         self._pressures: list[tuple[int, int]] = []  # coordinate, chamber of this robot
         self._tendons: list[tuple[int, int, float]] = []  # coordinate, source, natural length
         # First coordinate and source; moments [N m] and push [N] per tension, (3, n).
@@ -72,7 +72,7 @@ class SimulatedRobot:
         self._connect(rests, first_chamber)
 
     def _connect(self, rests: RestBuilder, first_chamber: int) -> None:
-        columns = {c.name: i for i, c in enumerate(self.actuation)}
+        columns = {c.name: i for i, c in enumerate(self.coordinates)}
         chambers = self.robot.chambers
         self._pressures = [(columns[name], k) for k, name in enumerate(chambers)]
         for segment in self.robot.segments:
@@ -89,11 +89,11 @@ class SimulatedRobot:
                 self._tensions.append((columns[segment.tensions[0].name], source, effects))
             elif isinstance(segment, TendonSegment):
                 source = rests.add_tendons(self.prefix, segment)
-                column = columns[segment.actuation[0].name]
+                column = columns[segment.coordinates[0].name]
                 self._tendons.append((column, source, segment.natural_length_m))
             elif isinstance(segment, TorqueSegment):
                 source = rests.add_torques(self.prefix, segment)
-                for k, coordinate in enumerate(segment.actuation):
+                for k, coordinate in enumerate(segment.coordinates):
                     self._torques.append((columns[coordinate.name], source + k))
 
     def _passed_by_tendons(self, last: TendonSegment) -> list[TendonSegment]:
@@ -101,18 +101,18 @@ class SimulatedRobot:
         return [s for s in before if isinstance(s, TendonSegment)]
 
     @property
-    def rest_actuation(self) -> np.ndarray:
-        """Actuation (n,) without pressure, bend and torque, at the natural length."""
-        rest = np.zeros(len(self.actuation))
+    def rest_u(self) -> np.ndarray:
+        """Inputs u (n,) without pressure, bend and torque, at the natural length."""
+        rest = np.zeros(len(self.coordinates))
         for column, _, length_m in self._tendons:
             rest[column + 2] = length_m
         return rest
 
-    def actuate(self, values: ArrayLike) -> np.ndarray:
-        """Set the actuation; the robot follows as time is stepped.
+    def actuate(self, u: ArrayLike) -> np.ndarray:
+        """Set the inputs u; the robot follows as time is stepped.
 
         Args:
-            values: One value for each coordinate of `actuation`, in its unit, shape (n,).
+            u: One value for each of `coordinates`, in its unit, shape (n,).
 
         Returns:
             The values.
@@ -121,7 +121,7 @@ class SimulatedRobot:
             PhysicsError: If there are too many or too few, or one is outside its limits; nothing is
                 set then.
         """
-        given = self._checked(values)
+        given = self._checked(u)
         pressures_pa = given[[column for column, _ in self._pressures]]
         if self._pneumatics.filling is not None:
             supply_pa, vacuum_pa = np.maximum(pressures_pa, 0.0), np.minimum(pressures_pa, 0.0)
@@ -197,7 +197,7 @@ class SimulatedRobot:
         """Return values, shape (n,), held at their limits, as valves do; raises as `actuate`."""
         given = self._numbers(values)
         if not np.isfinite(given).all():
-            raise PhysicsError(f'actuation of {self.name} holds {given}: give finite values')
+            raise PhysicsError(f'inputs of {self.name} are {given}: give finite values')
         return np.clip(given, self._low, self._high)
 
     def _checked(self, values: ArrayLike) -> np.ndarray:
@@ -206,7 +206,7 @@ class SimulatedRobot:
         bad = ~((given >= self._low - slack) & (given <= self._high + slack))
         if bad.any():
             i = int(np.argmax(bad))
-            c = self.actuation[i]
+            c = self.coordinates[i]
             raise PhysicsError(
                 f'{c.name} of {self.name}: {given[i]:.7g} {c.unit} is outside {c.low:.7g}..'
                 f'{c.high:.7g} {c.unit}; give a value inside the limits of the robot file'
@@ -218,15 +218,15 @@ class SimulatedRobot:
             given = np.array(values, float)
         except (TypeError, ValueError) as error:
             raise self._malformed(f'holds no numbers ({error})') from error
-        if given.shape != (len(self.actuation),):
+        if given.shape != (len(self.coordinates),):
             raise self._malformed(f'has shape {given.shape}')
         return given
 
     def _malformed(self, what: str) -> PhysicsError:
-        n = len(self.actuation)
-        names = ', '.join(f'{c.name} [{c.unit}]' for c in self.actuation[:6])
+        n = len(self.coordinates)
+        names = ', '.join(f'{c.name} [{c.unit}]' for c in self.coordinates[:6])
         names += ', ..' if n > 6 else ''
-        return PhysicsError(f'actuation of {self.name} {what}: give {n} values of {names}')
+        return PhysicsError(f'inputs of {self.name} {what}: give {n} values of {names}')
 
     @property
     def pressures_lag(self) -> bool:

@@ -46,7 +46,7 @@ from soft_arm_physics.state import State
 
 RESTING_PA_S = 50.0
 RESTING_M_S = 1e-5
-MOST_STEP_S = 0.01
+MAX_STEP_S = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +97,9 @@ class Simulation:
         seed: int = 0,
         time_step_s: float = 0.002,
     ):
-        if not 0.0 < time_step_s <= MOST_STEP_S:
+        if not 0.0 < time_step_s <= MAX_STEP_S:
             raise PhysicsError(
-                f'time_step_s {time_step_s} s must be greater than 0 and at most {MOST_STEP_S} s'
+                f'time_step_s {time_step_s} s must be greater than 0 and at most {MAX_STEP_S} s'
             )
         if world is None:
             world = World(schema_version=1, name='empty', description='')
@@ -278,8 +278,8 @@ class Simulation:
             force_n, torque_n_m: Force [N] and torque [N m] in the world, (3,) each.
 
         Raises:
-            PhysicsError: If there is no such robot or section, or force or torque are not three
-                finite numbers; the loads stay as they were.
+            PhysicsError: If robot or section is unknown, or force or torque are not three finite
+                numbers; the loads stay as they were.
         """
         if robot not in self.robots:
             raise PhysicsError(f'no robot {robot!r}: give one of {", ".join(self.robots)}')
@@ -317,8 +317,8 @@ class Simulation:
         """Put an object or body at a place in the world, at rest; a fixed one stays there.
 
         Raises:
-            PhysicsError: If there is no such body, it is a part of a robot, or position or angles
-                are not three finite numbers.
+            PhysicsError: If the body is unknown or part of a robot, or position or angles are not
+                three finite numbers.
         """
         _vector('position_m', position_m), _vector('rpy_deg', rpy_deg)
         body, T = self._body(name), pose(position_m, rpy_deg)

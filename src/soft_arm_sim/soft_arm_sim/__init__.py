@@ -3,12 +3,12 @@
 import ctypes
 import os
 
-# MuJoCo loads the GL library of MUJOCO_GL when it is imported, and fails there with a riddle when
-# that is not installed. The plant needs no GL, and the camera says itself what is missing.
+# MuJoCo loads the library of MUJOCO_GL when it is imported, and fails with an obscure error without
+# it. The plant needs no OpenGL, and the camera reports a missing library.
 try:
     ctypes.CDLL('libEGL.so.1')
     os.environ.setdefault('MUJOCO_GL', 'egl')
 except OSError:
     os.environ['MUJOCO_GL'] = 'disable'
-# Run llvmpipe in the calling thread: more threads only take cores from other processes.
+# Run llvmpipe in the calling thread: more threads would take cores from other processes.
 os.environ.setdefault('LP_NUM_THREADS', '0')

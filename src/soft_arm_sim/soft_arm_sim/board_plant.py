@@ -1,11 +1,12 @@
-"""A plant at the valves and sensors of a valve board: chambers by the board's channels."""
+"""Plant at the valves and sensors of a valve board: pressures by the board's channels."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from soft_arm_physics.simulation import Simulation
-from soft_arm_sim.devices.valve_board import LEAST_CHANNELS, MOST_CHANNELS
+from soft_arm_sim.devices.valve_board import MAX_CHANNELS, MIN_CHANNELS
+from soft_arm_sim.real_time import RealTimeSimulation
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,7 +18,7 @@ class Snapshot:
 
 
 class BoardPlant:
-    """What a `ValveBoard` drives and measures.
+    """Plant driven and measured by a `ValveBoard`.
 
     Args:
         plant: The arm; alone in its simulation.
@@ -31,7 +32,7 @@ class BoardPlant:
     """
 
     def __init__(self, plant: Simulation):
-        self.channels = min(max(LEAST_CHANNELS, plant.robot.robot.least_channels), MOST_CHANNELS)
+        self.channels = min(max(MIN_CHANNELS, plant.robot.robot.least_channels), MAX_CHANNELS)
         self._channel_of_chamber = plant.robot.robot.channels_of(
             'register map valve_board', self.channels
         )
@@ -55,3 +56,22 @@ class BoardPlant:
         pressures = np.zeros(self.channels)
         pressures[self._channel_of_chamber] = self._plant.robot.sensor_pressures_pa()
         return pressures
+
+
+class RunningPlant(BoardPlant, RealTimeSimulation):
+    """Plant in real time.
+
+    `snapshot` may be called from any thread. `set_valve_targets_pa` and `sensor_pressures_pa`
+    belong to the board's thread: they do not wait for a step, which may see the new targets of
+    some chambers and the earlier ones of others.
+    """
+
+    def __init__(self, plant: Simulation):
+        BoardPlant.__init__(self, plant)
+        RealTimeSimulation.__init__(self, plant)
+
+    def snapshot(self) -> Snapshot:
+        """Return the present state of the plant; see `check` for errors."""
+        self.check()
+        with self.lock:
+            return super().snapshot()

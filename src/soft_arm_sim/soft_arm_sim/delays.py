@@ -1,21 +1,22 @@
-"""Delays of a rig's devices: modelled in simulated time only, never on the wall clock."""
+"""Delays of a rig's devices in simulated time."""
 
 from pathlib import Path
 
-from soft_arm_physics.parameter_file import NotNegative, Strict, load_parameters
+from soft_arm_io.fields import NonNegative, Strict
+from soft_arm_physics.parameter_file import load_parameters
 from soft_arm_sim.cameras.parameters import CONFIG
 
 
 class Delays(Strict):
-    """How late camera, image processing and valves are [s]."""
+    """Delays of camera, image processing and valves [s]."""
 
-    exposure_to_host_s: NotNegative
-    processing_s: NotNegative
-    drive_to_valve_s: NotNegative
+    exposure_to_host_s: NonNegative
+    processing_s: NonNegative
+    drive_to_valve_s: NonNegative
 
     @property
     def image_s(self) -> float:
-        """Time from the exposure of an image until its ring pose may be used [s]."""
+        """Time from the exposure of an image until its tip pose may be used [s]."""
         return self.exposure_to_host_s + self.processing_s
 
 

@@ -1,18 +1,13 @@
-"""A motion-capture system beside the virtual rig: it measures a body on the tip."""
+"""Motion-capture system of the virtual rig, which measures a body on the tip."""
 
 from pathlib import Path
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from soft_arm_io.fields import NonNegative, Positive, Strict
 from soft_arm_physics.model.world import pose
-from soft_arm_physics.parameter_file import (
-    NotNegative,
-    Positive,
-    Strict,
-    Vector3,
-    load_parameters,
-)
+from soft_arm_physics.parameter_file import Vector3, load_parameters
 from soft_arm_sim.cameras.parameters import CONFIG
 
 
@@ -29,12 +24,12 @@ class Place(Strict):
 
 
 class MotionCaptureParameters(Strict):
-    """Where the system and its body are, and how well it measures."""
+    """Poses of motion-capture frame and body, measurement noise and latency."""
 
     rate_hz: Positive
-    latency_s: NotNegative
-    position_sd_m: NotNegative
-    rotation_sd_deg: NotNegative
+    latency_s: NonNegative
+    position_sd_m: NonNegative
+    rotation_sd_deg: NonNegative
     world_frame: str
     world_in_base: Place
     body_in_tip: Place

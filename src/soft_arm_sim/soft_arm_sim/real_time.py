@@ -1,42 +1,33 @@
-"""Steps something in real time: a thread of its own, which does not catch up long delays."""
+"""Simulation stepped in real time by a thread."""
 
 import threading
 import time
-from collections.abc import Callable
+
+from soft_arm_physics.simulation import Simulation
+from soft_arm_sim.errors import SimulationError
 
 PERIOD_S = 0.004
-GIVE_UP_S = 0.1  # a longer delay is not caught up: a robot would jump
+MAX_LAG_S = 0.1  # a longer delay is not caught up: a robot would jump
 
 
-class RealTimeStepper:
-    """Calls `step(PERIOD_S)` in real time between `start` and `stop`; it is thread-safe.
-
-    Args:
-        name: Name of the thread.
-        step: Advances the simulation by a time [s].
-        time_s: Returns the simulated time [s].
+class RealTimeSimulation:
+    """Base of what steps a simulation in real time between `start` and `stop`.
 
     Attributes:
-        lock: Held during each step; hold it to read or change what is stepped.
-        error: What ended the thread, if `step` failed.
+        lock: Held during each step; hold it to read or change the simulation.
     """
 
-    def __init__(self, name: str, step: Callable[[float], None], time_s: Callable[[], float]):
+    def __init__(self, simulation: Simulation):
         self.lock = threading.Lock()
-        self.error: Exception | None = None
-        self._step, self._time_s = step, time_s
+        self._simulation = simulation
+        self._error: Exception | None = None
         self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._marks = (time.monotonic(), time_s())
-
-    @property
-    def runs(self) -> bool:
-        """Return whether the thread steps."""
-        return self._thread.is_alive()
+        self._thread = threading.Thread(target=self._run, name='simulation', daemon=True)
+        self._marks = (time.monotonic(), simulation.time_s)
 
     def start(self) -> None:
         """Start stepping."""
-        self._marks = (time.monotonic(), self._time_s())
+        self._marks = (time.monotonic(), self._simulation.time_s)
         self._thread.start()
 
     def stop(self, timeout_s: float = 2.0) -> None:
@@ -46,18 +37,26 @@ class RealTimeStepper:
 
     def real_time_factor(self) -> float:
         """Return simulated time over wall time since the last call."""
-        (wall_s, simulated_s), self._marks = self._marks, (time.monotonic(), self._time_s())
+        (wall_s, simulated_s), self._marks = (
+            self._marks,
+            (time.monotonic(), self._simulation.time_s),
+        )
         return (self._marks[1] - simulated_s) / max(self._marks[0] - wall_s, 1e-6)
+
+    def check(self) -> None:
+        """Raise SimulationError if the thread does not run, for example after divergence."""
+        if not self._thread.is_alive():
+            raise SimulationError(f'the simulation does not run: {self._error}')
 
     def _run(self) -> None:
         due_s = time.monotonic()
         while not self._ending.wait(max(due_s + PERIOD_S - time.monotonic(), 0.0)):
             due_s += PERIOD_S
-            if time.monotonic() - due_s > GIVE_UP_S:
+            if time.monotonic() - due_s > MAX_LAG_S:
                 due_s = time.monotonic()
             with self.lock:
                 try:
-                    self._step(PERIOD_S)
+                    self._simulation.step(PERIOD_S)
                 except Exception as error:
-                    self.error = error
+                    self._error = error
                     raise

@@ -1,7 +1,6 @@
-"""Robots of an assembly in a world, in real time: driven by name, read as one moment."""
+"""Robots of an assembly in a world, simulated in real time and driven by name."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,24 +9,15 @@ from soft_arm_description.assembly_frames import robots_with_frames
 from soft_arm_description.segments import TendonSegment
 from soft_arm_description.world import World
 from soft_arm_physics import PhysicsError, Simulation
-from soft_arm_sim.errors import SimulationError
-from soft_arm_sim.real_time import RealTimeStepper
+from soft_arm_sim.real_time import RealTimeSimulation
 
 
-@dataclass(frozen=True)
-class Touch:
-    """What touches now: the number of contacts, and the largest force of one [N]."""
-
-    contacts: int
-    largest_n: float
-
-
-class RunningSimulation:
-    """Steps a simulation between `start` and `stop`; every method is thread-safe.
+class RunningSimulation(RealTimeSimulation):
+    """Simulation in real time; every method is thread-safe.
 
     Args:
-        assembly: The robots and what they are mounted on.
-        world: What surrounds them.
+        assembly: The robots and their mounts.
+        world: Their surroundings.
         time_step_s: Time step [s].
 
     Attributes:
@@ -39,12 +29,12 @@ class RunningSimulation:
 
     def __init__(self, assembly: Assembly, world: World, time_step_s: float = 0.001):
         self.robots = robots_with_frames(assembly)
-        self._simulation = Simulation(assembly, world, time_step_s=time_step_s)
+        super().__init__(Simulation(assembly, world, time_step_s=time_step_s))
         self._actuation: dict[str, np.ndarray] = {}
         self._tendons: dict[str, tuple[str, int]] = {}  # robot, first coordinate of each segment
         for name, robot in self._simulation.robots.items():
-            rest = robot.rest_actuation
-            columns = [c.name for c in robot.actuation]
+            rest = robot.rest_u
+            columns = [c.name for c in robot.coordinates]
             for segment in robot.robot.segments:
                 if not isinstance(segment, TendonSegment) or segment.tendons is not None:
                     continue
@@ -53,49 +43,28 @@ class RunningSimulation:
                         f'robots {self._tendons[segment.name][0]} and {name} both have a tendon '
                         f'segment {segment.name}: give each its own name'
                     )
-                first = columns.index(segment.actuation[0].name)
+                first = columns.index(segment.coordinates[0].name)
                 self._tendons[segment.name] = name, first
-                rest[first + 2] = np.mean(segment.length_limits_m)  # as `Arm.rest_actuation`
+                rest[first + 2] = np.mean(segment.length_limits_m)  # as `Arm.rest_q`
             self._actuation[name] = robot.actuate(rest)
-        self._simulation.step(time_step_s)  # it compiles here, not while it should run
-        self._stepper = RealTimeStepper(
-            'simulation', self._simulation.step, lambda: self._simulation.time_s
-        )
-
-    def start(self) -> None:
-        """Start stepping."""
-        self._stepper.start()
-
-    def stop(self) -> None:
-        """Stop stepping."""
-        self._stepper.stop()
-
-    def real_time_factor(self) -> float:
-        """Return simulated time over wall time since the last call."""
-        return self._stepper.real_time_factor()
+        self._simulation.step(time_step_s)  # compile now, not in the thread
 
     def view(self) -> Simulation:
-        """Return a simulation in the same state, whose positions `positions` may be put into."""
-        with self._stepper.lock:
+        """Return a copy of the simulation, which can be moved to other `positions`."""
+        with self.lock:
             return self._simulation.copy()
 
     def positions(self) -> np.ndarray:
-        """Return the present position of all joints, (nq,), as in MuJoCo's data.
-
-        Raises:
-            SimulationError: If the simulation has ended, for example because it diverged.
-        """
-        if not self._stepper.runs:
-            raise SimulationError(f'the simulation does not run: {self._stepper.error}')
-        with self._stepper.lock:
+        """Return MuJoCo's positions of all joints, (nq,); see `check` for errors."""
+        self.check()
+        with self.lock:
             return self._simulation.data.qpos.copy()
 
     def bend(self, arcs: Iterable[tuple[str, float, float, float]]) -> None:
         """Set arcs of tendon segments: name, bend [rad], direction [rad] and length [m] of each.
 
         Raises:
-            PhysicsError: If there is no such segment or a value is outside its limits; nothing is
-                changed then.
+            PhysicsError: If a segment is unknown or a value outside its limits; no arc is changed.
         """
         wanted = {name: values.copy() for name, values in self._actuation.items()}
         for segment, *arc in arcs:
@@ -110,10 +79,9 @@ class RunningSimulation:
         """Set coordinates of a robot, such as pressures [Pa] gauge or torques [N m], by name.
 
         Raises:
-            PhysicsError: If there is no such coordinate or a value is outside its limits; nothing
-                is changed then.
+            PhysicsError: If a coordinate is unknown or a value outside its limits; none is changed.
         """
-        columns = [c.name for c in self._simulation.robots[robot].actuation]
+        columns = [c.name for c in self._simulation.robots[robot].coordinates]
         wanted = self._actuation[robot].copy()
         for name, value in values.items():
             if name not in columns:
@@ -122,15 +90,15 @@ class RunningSimulation:
             wanted[columns.index(name)] = value
         self._set({robot: wanted})
 
-    def touch(self) -> Touch:
-        """Return what touches now."""
-        with self._stepper.lock:
+    def contacts(self) -> tuple[int, float]:
+        """Return the number of contacts, and the largest contact force [N]."""
+        with self.lock:
             found = self._simulation.contacts()
-        return Touch(len(found), max((float(np.linalg.norm(c.force_n)) for c in found), default=0))
+        return len(found), max((float(np.linalg.norm(c.force_n)) for c in found), default=0.0)
 
     def _set(self, wanted: dict[str, np.ndarray]) -> None:
         robots = self._simulation.robots
-        with self._stepper.lock:
+        with self.lock:
             try:
                 for name, values in wanted.items():
                     robots[name].actuate(values)

@@ -17,11 +17,11 @@ Frame = tuple[str, str, np.ndarray]  # parent, child, T_parent_child (4, 4)
 
 
 class SimulatedFrames:
-    """Reads a view of a simulation; use it in one thread.
+    """Frames and joints of a view of a simulation; use it in one thread.
 
     Args:
-        view: A simulation of its own, see `RunningSimulation.view`.
-        assembly: What is simulated.
+        view: A copy of the simulation, see `RunningSimulation.view`.
+        assembly: The simulated assembly.
         robots: Its robots with their frames.
 
     Attributes:
@@ -65,7 +65,7 @@ class SimulatedFrames:
         return found
 
     def moving_frames(self) -> list[Frame]:
-        """Return all others: free bodies and objects, ends of segments, what is on tips."""
+        """Return the other frames: free bodies and objects, ends of segments, frames on tips."""
         return self._bodies_that(fixed=False) + self._tip_frames() + self._cameras_that(ride=True)
 
     def _tip_frames(self) -> list[Frame]:

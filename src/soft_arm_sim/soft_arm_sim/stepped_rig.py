@@ -31,11 +31,11 @@ class Exposure:
 
 
 class SteppedRig:
-    """An arm behind a valve board and before a camera, as late as its devices are.
+    """Arm behind a valve board and before a camera, with the delays of its devices.
 
     The board's loop passes every 5 ms, and its drives reach the valves at the first pass at which
     they are `delays.drive_to_valve_s` old. The camera exposes at k / rate_hz, k = 0, 1, ..; the
-    plant's state is that of its time step nearest to this.
+    image shows the plant at the nearest time step.
 
     Args:
         plant: The arm; alone in its simulation.
@@ -100,7 +100,7 @@ class SteppedRig:
 
 
 class _DelayedValves:
-    """The plant at the board, with drives that reach the valves later."""
+    """The plant at the board, with delayed drives."""
 
     def __init__(self, plant: BoardPlant, delay_s: float):
         self._plant = plant

@@ -11,19 +11,19 @@ from scipy.spatial.transform import Rotation
 from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_description.fiducial import Fiducial
 from soft_arm_description.robot import Robot
-from soft_arm_vision.calibration.extrinsics import Mounting
+from soft_arm_vision.calibration.mounting import Mounting
 from soft_arm_vision.clouds import cloud
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.tip_tracker import TipSight
 
-LEAST_SIDE_PX = 12.0  # of a marker; below it a bit has two pixels, and a wrong id is likely
-MOST_MISFIT = 25.0  # mean squared residual over what the sensor explains, above which all is wrong
+MIN_SIDE_PX = 12.0  # of a marker; below it a bit has two pixels, and a wrong id is likely
+MAX_MISFIT = 25.0  # mean squared residual over what the sensor explains, above which all is wrong
 REACH_PX, STEP_PX = 2.5, 0.25  # across a side, where the rise from black to white is looked for
 AWAY = 0.12  # share of a side next to its corners that is left out
-LEAST_RISE = 0.2  # of the steepest, below which a rise is noise
-LEAST_SIDE_RISE = 0.3  # of a marker's clearest side; of a side that is hidden it is less
-MOST_WIDTH_PX = 3.2  # of an edge: a lens that blurs by 1.2 px makes 3, motion of 9 px 3 to 5
+MIN_RISE = 0.2  # of the steepest, below which a rise is noise
+MIN_SIDE_RISE = 0.3  # of a marker's clearest side; of a side that is hidden it is less
+MAX_WIDTH_PX = 3.2  # of an edge: a lens that blurs by 1.2 px makes 3, motion of 9 px 3 to 5
 INNER_SHARE = 0.7  # of a marker's sides: its depth is read there, away from its edges
 FLAT_M = 1e-4  # markers nearer to one plane have the two poses of a plane
 
@@ -80,10 +80,10 @@ class MarkersSeen:
 class FiducialTracker:
     """Finds the markers, and fits the tip's pose to their corners and depths.
 
-    Corners err as `sensor.edge_sd_px` says, the mean depth of a marker by the noise of as many
-    independent pixels as it has, and by what all pixels err alike. What the fit leaves above that
-    inflates the covariance. Of the two poses that explain a flat target, the likelier is given; the
-    other one adds to the covariance by its likelihood.
+    The noise of corners is `sensor.edge_sd_px`, the noise of the mean depth of a marker
+    follows from its number of independent pixels and the common-mode error. Larger residuals
+    inflate the covariance. Of the two poses that explain a flat target the likelier is returned;
+    the other one adds to the covariance by its likelihood.
 
     Args:
         fiducial: The markers.
@@ -109,7 +109,7 @@ class FiducialTracker:
             return TipSight.missed('the corners of the markers give no pose')
         best = solutions[0]
         excess = best.misfit / seen.freedom
-        if excess > MOST_MISFIT:
+        if excess > MAX_MISFIT:
             return TipSight.missed(
                 f'the markers do not fit together, their corners are {np.sqrt(excess):.0f} times '
                 "as far off as the camera's are: check size_m and the places in the robot file"
@@ -140,21 +140,21 @@ class FiducialTracker:
         for square, number in zip(squares, () if ids is None else ids.ravel(), strict=False):
             corners_px = square.reshape(4, 2).astype(float)
             side_px = np.linalg.norm(corners_px - np.roll(corners_px, -1, axis=0), axis=1).min()
-            small |= side_px < LEAST_SIDE_PX
-            if number in self._corners_m and side_px >= LEAST_SIDE_PX:
+            small |= side_px < MIN_SIDE_PX
+            if number in self._corners_m and side_px >= MIN_SIDE_PX:
                 sharp_px, width_px = sharpened(corners_px, light)
                 widest_px = max(widest_px, width_px)
                 depth = _depth(corners_px, depth_m, sensor)
                 parts.append((self._corners_m[int(number)], sharp_px, *depth))
-        if widest_px > MOST_WIDTH_PX:  # motion blurs all of them, some only seem sharp
+        if widest_px > MAX_WIDTH_PX:  # motion blurs all of them, some only seem sharp
             return (
                 f'markers are seen, but blurred: an edge is {widest_px:.1f} px wide, at most '
-                f'{MOST_WIDTH_PX:.1f} px are allowed: shorten the exposure, focus, or move slower'
+                f'{MAX_WIDTH_PX:.1f} px are allowed: shorten the exposure, focus, or move slower'
             )
         if parts:
             return MarkersSeen(*(np.array(part, float) for part in zip(*parts, strict=True)))
         if small:
-            return f'markers are seen, but smaller than {LEAST_SIDE_PX:.0f} px: come nearer'
+            return f'markers are seen, but smaller than {MIN_SIDE_PX:.0f} px: come nearer'
         return 'no marker of the tip in view'
 
     def solutions(self, seen: MarkersSeen, intrinsics: Intrinsics) -> list[Solution]:
@@ -236,7 +236,7 @@ def sharpened(corners_px: np.ndarray, light: np.ndarray) -> tuple[np.ndarray, fl
         at = (foot[:, None] + across_px[:, None] * outwards).astype(np.float32)
         profile = cv2.remap(light, at[..., 0], at[..., 1], cv2.INTER_LINEAR).astype(float)
         rise = np.clip(np.diff(profile, axis=1), 0, None)
-        rise *= rise > LEAST_RISE * rise.max(axis=1, keepdims=True)
+        rise *= rise > MIN_RISE * rise.max(axis=1, keepdims=True)
         heights.append(np.median(rise.sum(axis=1)))
         widths_px.append(STEP_PX * np.median(rise.sum(axis=1) / np.maximum(rise.max(axis=1), 1e-9)))
         rise += 1e-9  # of a side that is not there, in whose middle the edge then is
@@ -245,5 +245,5 @@ def sharpened(corners_px: np.ndarray, light: np.ndarray) -> tuple[np.ndarray, fl
         u, v, u0, v0 = cv2.fitLine(edge.astype(np.float32), cv2.DIST_HUBER, 0, 0.01, 0.01).ravel()
         lines.append((v, -u, u * v0 - v * u0))
     met = np.cross(np.roll(lines, 1, axis=0), lines)
-    seen = np.array(heights) > LEAST_SIDE_RISE * max(heights)
+    seen = np.array(heights) > MIN_SIDE_RISE * max(heights)
     return met[:, :2] / met[:, 2:], float(np.max(widths_px, where=seen, initial=0.0))

@@ -17,7 +17,7 @@ from soft_arm_vision.clouds.cloud import check_images, depth_in_metres
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 
-USUAL_UNIT_M = 1e-3  # of 16-bit depth images, by REP 118
+DEFAULT_DEPTH_UNIT_M = 1e-3  # of 16-bit depth images, by REP 118
 # Number, channels and OpenCV's conversion to RGB of each encoding.
 _COLOURS: dict[str, tuple[type, int, int | None]] = {
     'rgb8': (np.uint8, 3, None),
@@ -82,7 +82,7 @@ class FrameSource:
     def __init__(
         self,
         frame_id: str | None = None,
-        depth_unit_m: float = USUAL_UNIT_M,
+        depth_unit_m: float = DEFAULT_DEPTH_UNIT_M,
         correction: CameraCorrection = NO_CORRECTION,
         pose_of: PoseOf = _unknown,
     ):
@@ -146,8 +146,8 @@ class FrameSource:
         if depth_camera is None:
             raise VisionError(
                 f'depth in frame {depth_id[:60]!r} is not aligned to colour in {colour_id[:60]!r}, '
-                'and there is no usable depth/camera_info to align it by: does the camera publish '
-                'it? Or turn its align_depth on'
+                'and depth/camera_info, which alignment needs, is missing or unusable: '
+                'publish it, or turn align_depth on'
             )
         if self._T_colour_depth is None:
             self._T_colour_depth = self._pose_of(colour_id, depth_id)

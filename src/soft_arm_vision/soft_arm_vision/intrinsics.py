@@ -1,7 +1,6 @@
 """Intrinsics of one image: from pixels to viewing rays and back, through the lens.
 
-Whoever turns pixels into rays, or rays into pixels, does it here, so that the lens counts
-everywhere.
+All conversions between pixels and rays are made here, so that distortion is always applied.
 """
 
 from dataclasses import dataclass
@@ -13,12 +12,12 @@ import numpy as np
 
 from soft_arm_vision.errors import VisionError
 
-# When the iteration that undoes the distortion of a pixel ends (its kind, steps, error [px]).
+# Termination of the iteration that undistorts a pixel (criteria, steps, error [px]).
 UNDISTORTED = cv2.TERM_CRITERIA_COUNT + cv2.TERM_CRITERIA_EPS, 60, 1e-9
 MARGIN_PX = 0.1  # error that may be left where it is checked
 CHECKED = 9  # rows and columns of pixels over the image whose distortion must be undone
 DISTORTIONS = 0, 4, 5, 8, 12, 14  # numbers of coefficients that OpenCV knows
-# The empty name is that of cameras that have not been calibrated for distortion.
+# The name is empty for cameras without a calibration of the distortion.
 MODELS = ('plumb_bob', 'rational_polynomial', '')
 
 

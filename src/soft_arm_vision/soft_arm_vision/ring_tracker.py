@@ -5,7 +5,7 @@ import numpy as np
 from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_description.robot import Robot
 from soft_arm_vision.calibration.camera_monitor import CameraMonitor
-from soft_arm_vision.calibration.extrinsics import Mounting
+from soft_arm_vision.calibration.mounting import Mounting
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.arc_prior import expected_axis
 from soft_arm_vision.ring.detector import RingDetector
@@ -24,6 +24,9 @@ class RingTracker:
         segmenter: Finds the ring in a picture.
         sensor: Of the camera.
 
+    Attributes:
+        detection: Detection in the newest frame.
+
     Raises:
         VisionError: If the robot has no ring.
     """
@@ -36,22 +39,22 @@ class RingTracker:
     def track(self, colour: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics) -> TipSight:
         """Return the tip in one frame; see `TipTracker`."""
         self._intrinsics = intrinsics
-        self._detection = self._detector.detect(
+        self.detection = self._detector.detect(
             colour,
             depth,
             intrinsics,
             lambda centre_m: expected_axis(centre_m, self._mounting.T_base_camera),
         )
-        if self._detection.fit is None:
-            return TipSight.missed(self._detection.reason or 'no ring in view')
-        return TipSight(*pose_in_base(self._detection.fit, self._mounting))
+        if self.detection.fit is None:
+            return TipSight.missed(self.detection.reason or 'no ring in view')
+        return TipSight(*pose_in_base(self.detection.fit, self._mounting))
 
     def overlay(self, colour: np.ndarray) -> np.ndarray:
         """Return the colour image (h, w, 3) of the newest frame with mask, rims and axis on it."""
-        return draw_overlay(colour, self._detection, self._ring, self._intrinsics)
+        return draw_overlay(colour, self.detection, self._ring, self._intrinsics)
 
     def check_camera(self) -> str | None:
         """Return what the ring's size shows to be wrong with the camera; see `TipTracker`."""
-        if self._detection.fit is not None:
-            self._monitor.update(self._detection)
+        if self.detection.fit is not None:
+            self._monitor.update(self.detection)
         return self._monitor.trouble

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_description.robot import Robot
-from soft_arm_vision.calibration.extrinsics import Mounting
+from soft_arm_vision.calibration.mounting import Mounting
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.fiducial_tracker import FiducialTracker, fiducial_of
 from soft_arm_vision.ring_tracker import RingTracker
@@ -16,7 +16,7 @@ from soft_arm_vision.segmentation.segmenter import (
 from soft_arm_vision.tip_tracker import TipTracker
 
 SEEN_AS = {'yolact': 'ring', 'colour': 'ring', 'fiducial': 'marker'}
-"""What each source looks for."""
+"""Target of each source."""
 
 
 def make_tracker(
@@ -32,8 +32,8 @@ def make_tracker(
         network: Exported network of `yolact`; None: the shipped one.
 
     Raises:
-        VisionError: If the robot has nothing that can be seen so, there is no such tracker, or it
-            uses no network and one is given.
+        VisionError: If the robot has no target of this source, the source is unknown, or a network
+            is given for a source without one.
     """
     if source not in SEEN_AS:
         raise VisionError(f'tip_source {source!r} is not known: use one of {", ".join(SEEN_AS)}')

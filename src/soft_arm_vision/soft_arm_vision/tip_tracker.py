@@ -1,4 +1,4 @@
-"""What every way to see the tip in a camera's pictures has in common."""
+"""Common interface of the tip trackers of a camera."""
 
 from typing import NamedTuple, Protocol, Self
 
@@ -22,7 +22,7 @@ class TipSight(NamedTuple):
 
     @classmethod
     def missed(cls, trouble: str) -> Self:
-        """Return what is known of a tip that was not found."""
+        """Return the result for a frame without a tip."""
         return cls(None, np.zeros((6, 6)), trouble)
 
 
@@ -42,7 +42,7 @@ class TipTracker(Protocol):
         """Return the newest frame's colour image with what was found drawn on it."""
 
     def check_camera(self) -> str | None:
-        """Return what the frames up to the newest show to be wrong with the camera, in one line.
+        """Return the systematic errors of the camera by all frames so far, in one line, or None.
 
         It may take some milliseconds: the tip of the frame goes out first.
         """

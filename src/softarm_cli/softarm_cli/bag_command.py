@@ -12,7 +12,7 @@ import time
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from soft_arm_description.command_line import (
+from soft_arm_io.command_line import (
     CommandLine,
     input_path,
     number_in,
@@ -83,14 +83,7 @@ def main(argv: list[str]) -> int:
         default=1.0,
         help='2 is twice as fast (default: %(default)s)',
     )
-    replay.add_argument(
-        '--topics',
-        nargs='+',
-        type=topic_name,
-        default=(),
-        metavar='NAME',
-        help='only these topics, by their full names in the bag',
-    )
+    _add_topics(replay, 'only these topics, by their full names in the bag')
     replay.add_argument(
         '--commands',
         action='store_true',
@@ -142,16 +135,15 @@ def main(argv: list[str]) -> int:
         type=plot_file,
         help='.png, .pdf or .svg (default: <bag>.png next to the bag)',
     )
-    picture.add_argument(
-        '--topics',
-        nargs='+',
-        type=topic_name,
-        default=(),
-        metavar='NAME',
-        help='plot every number of these topics instead',
-    )
+    _add_topics(picture, 'plot every number of these topics instead')
     picture.set_defaults(action=_plot)
     return parser.answer(argv, lambda options: options.action(options), BagError, GraphError)
+
+
+def _add_topics(parser: CommandLine, purpose: str) -> None:
+    parser.add_argument(
+        '--topics', nargs='+', type=topic_name, default=(), metavar='NAME', help=purpose
+    )
 
 
 def _stop_on_signals() -> threading.Event:

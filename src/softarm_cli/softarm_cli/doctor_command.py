@@ -8,7 +8,7 @@ import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from soft_arm_description.command_line import CommandLine
+from soft_arm_io.command_line import CommandLine, one_line
 from softarm_cli.shared_memory import remove_stale
 
 if TYPE_CHECKING:  # these import rclpy, which would slow --help
@@ -60,20 +60,18 @@ def _examine(options: argparse.Namespace) -> int:
 
 
 def _print(checks: list[Check], report: Report, wrong: list[Finding]) -> None:
-    from softarm_cli.doctor.report import hz, one_line
-
     for check in checks:
         print(f'{"wrong" if check.remedy else "ok":6s}{check.name:24s}{check.found}')
     print(f'\n{len(report.nodes)} nodes run')
     for node in report.nodes:
-        status = report.diagnostics.get(node.name.lstrip('/'))
+        status = report.diagnostics.get(node.name)
         message = one_line(status.message)[:80] if status else ''
         state = report.states.get(node.name, '')
         print(f'      {node.name:36s}{node.where:16s}{state:14s}{message}'.rstrip())
     for topic in report.topics:
         verdict = 'wrong' if topic.is_wrong else 'ok'
-        rates = f'{hz(topic.rate_hz):>12s}  expected {hz(topic.expected_hz)}'
-        print(f'{verdict:6s}{topic.name:52s}{rates}')
+        rate = 'silent' if topic.rate_hz is None else f'{topic.rate_hz:.1f} Hz'
+        print(f'{verdict:6s}{topic.name:52s}{rate:>12s}  expected {topic.expected_hz:.1f} Hz')
     if wrong:
         print('\nWrong:')
         for finding in wrong:
@@ -86,8 +84,6 @@ def _print(checks: list[Check], report: Report, wrong: list[Finding]) -> None:
 
 
 def _plain(checks: list[Check], report: Report, wrong: list[Finding]) -> dict[str, Any]:
-    from softarm_cli.doctor.report import one_line
-
     return {
         'checks': [asdict(check) for check in checks],
         'nodes': [
@@ -100,13 +96,7 @@ def _plain(checks: list[Check], report: Report, wrong: list[Finding]) -> dict[st
         ],
         'topics': [asdict(topic) for topic in report.topics],
         'diagnostics': [
-            {
-                'name': f'/{name}',
-                'level': status.level,
-                'message': one_line(status.message),
-                'remedy': status.remedy,
-            }
-            for name, status in sorted(report.diagnostics.items())
+            {'name': name, **asdict(status)} for name, status in sorted(report.diagnostics.items())
         ],
         'wrong': [asdict(finding) for finding in wrong],
     }

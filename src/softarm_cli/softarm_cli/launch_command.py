@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from soft_arm_description.command_line import CommandLine
+from soft_arm_io.command_line import CommandLine
 from softarm_cli.launching.checks import check
 from softarm_cli.launching.description import Argument, declared_arguments, describe
 from softarm_cli.launching.processes import run

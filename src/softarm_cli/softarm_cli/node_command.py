@@ -4,8 +4,9 @@ import argparse
 import json
 import sys
 from collections import Counter
+from dataclasses import asdict
 
-from soft_arm_description.command_line import CommandLine
+from soft_arm_io.command_line import CommandLine
 from softarm_cli.errors import GraphError
 from softarm_cli.graph.names import graph_name
 
@@ -63,19 +64,7 @@ def _list(options: argparse.Namespace) -> int:
         states = lifecycle_states(graph)
     times = Counter(node.name for node in nodes)
     if options.json:
-        print(
-            json.dumps(
-                [
-                    {
-                        'name': n.name,
-                        'pid': n.pid,
-                        'elsewhere': n.elsewhere,
-                        'state': states.get(n.name),
-                    }
-                    for n in nodes
-                ]
-            )
-        )
+        print(json.dumps([{**asdict(n), 'state': states.get(n.name)} for n in nodes]))
         return 0
     for node in nodes:
         doubled = f'  runs {times[node.name]} times' if times[node.name] > 1 else ''

@@ -4,7 +4,10 @@ import argparse
 import json
 from typing import Any
 
-from soft_arm_description.command_line import CommandLine, known_rig, known_robot
+from soft_arm_description.options import add_robot, known_rig, known_robot
+from soft_arm_io.command_line import (
+    CommandLine,
+)
 
 _EXAMPLES = """examples:
   softarm rig new bench_2
@@ -33,7 +36,7 @@ def main(argv: list[str]) -> int:
         default='lab',
         help='rig whose parameters are copied: name, or path of its folder (default: %(default)s)',
     )
-    new.add_robot()
+    add_robot(new)
     new.set_defaults(action=_new)
     listing = commands.add_parser(
         'list',

@@ -2,7 +2,7 @@
 
 import os
 
-from soft_arm_description.command_line import CommandLine, refuse
+from soft_arm_io.command_line import CommandLine, refuse
 from softarm_cli.launching.packages import find_executable
 
 

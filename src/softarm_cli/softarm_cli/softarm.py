@@ -13,7 +13,7 @@ import sys
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-from soft_arm_description.command_line import uninterrupted
+from soft_arm_io.command_line import uninterrupted
 
 _GROUPS = {
     'calibrate': 'calibrate the rig',
@@ -58,11 +58,9 @@ def _dispatch(prog: str, group: str, argv: list[str], groups: dict[str, str]) ->
     if name not in offered:
         nearest = difflib.get_close_matches(name, names, n=1)
         hint = (
-            f'did you mean {nearest[0]!r}?'
-            if nearest
-            else f'there are: {", ".join(names) or "none"}'
+            f'did you mean {nearest[0]!r}?' if nearest else f'known: {", ".join(names) or "none"}'
         )
-        print(f'{prog}: there is no {name!r}; {hint}', file=sys.stderr)
+        print(f'{prog}: unknown command {name!r}; {hint}', file=sys.stderr)
         return 2
     with uninterrupted():
         command = offered[name].load()
@@ -73,7 +71,7 @@ def summary(point: EntryPoint) -> str:
     """Return the first line of the module's docstring after its colon, without importing it."""
     specification = importlib.util.find_spec(point.module)
     if specification is None or specification.origin is None:
-        return f'(broken: there is no module {point.module})'
+        return f'(broken: module {point.module} does not exist)'
     docstring = ast.get_docstring(ast.parse(Path(specification.origin).read_text())) or ''
     return docstring.split('\n')[0].split(': ')[-1].rstrip('.')
 

@@ -7,7 +7,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from soft_arm_description.command_line import CommandLine, number_in, positive_count
+from soft_arm_io.command_line import CommandLine, number_in, positive_count
 from softarm_cli.errors import FieldError, GraphError, MessageTypeError
 from softarm_cli.graph.names import topic_name
 
@@ -167,7 +167,7 @@ def _hz(graph: 'Graph', options: argparse.Namespace) -> int:
             came_s = stamps_s[-1]
             _print_rate(stamps_s, options.json)
             seconds += 1
-        elif came_s and not options.json:
+        elif not options.json:
             print('no message in this second')
     subscription.destroy()
     return 0 if seconds >= lines else _silent(graph, topic, options.timeout)
@@ -178,22 +178,18 @@ def _print_rate(stamps_s: list[float], as_json: bool) -> None:
     if not periods_s:
         print(json.dumps({'rate_hz': None, 'messages': 1}) if as_json else 'one message')
         return
-    rate_hz = len(periods_s) / sum(periods_s)
+    figures = {
+        'rate_hz': len(periods_s) / sum(periods_s),
+        'min_period_s': min(periods_s),
+        'max_period_s': max(periods_s),
+        'messages': len(periods_s),
+    }
     if as_json:
-        print(
-            json.dumps(
-                {
-                    'rate_hz': rate_hz,
-                    'min_period_s': min(periods_s),
-                    'max_period_s': max(periods_s),
-                    'messages': len(periods_s),
-                }
-            )
-        )
+        print(json.dumps(figures))
         return
     shortest_ms, longest_ms = 1e3 * min(periods_s), 1e3 * max(periods_s)
     print(
-        f'{rate_hz:8.2f} Hz, period {shortest_ms:.1f} .. {longest_ms:.1f} ms, '
+        f'{figures["rate_hz"]:8.2f} Hz, period {shortest_ms:.1f} .. {longest_ms:.1f} ms, '
         f'{len(periods_s)} messages'
     )
 

@@ -8,7 +8,7 @@ from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
 from sensor_msgs.msg import JointState
 
-from abb_rws_bridge import irb120, mapping
+from abb_rws_bridge import irb120
 from abb_rws_bridge.errors import ConfigurationError
 from abb_rws_bridge.monitor import Knowledge
 from abb_rws_bridge.values import Aged, LogEntry, Signal
@@ -89,16 +89,14 @@ def base_transform(
 def transforms(joints_rad: np.ndarray, stamp: Time, prefix: str) -> list[TransformStamped]:
     """Return the transforms base_link -> link_1 .. link_6 -> tool0 of the URDF."""
     frames = [f'{prefix}base_link', *(f'{prefix}link_{i}' for i in range(1, 7)), f'{prefix}tool0']
-    parent, result = np.eye(4), []
-    for index, pose in enumerate(irb120.link_poses(joints_rad)):
-        step = np.linalg.inv(parent) @ pose
+    result = []
+    for index, (origin_m, q_xyzw) in enumerate(irb120.link_transforms(joints_rad)):
         message = TransformStamped(child_frame_id=frames[index + 1])
         message.header.stamp, message.header.frame_id = stamp, frames[index]
         t, q = message.transform.translation, message.transform.rotation
-        t.x, t.y, t.z = map(float, step[:3, 3])
-        q.x, q.y, q.z, q.w = map(float, mapping.q_xyzw(step[:3, :3]))
+        t.x, t.y, t.z = map(float, origin_m)
+        q.x, q.y, q.z, q.w = map(float, q_xyzw)
         result.append(message)
-        parent = pose
     return result
 
 

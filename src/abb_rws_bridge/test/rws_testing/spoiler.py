@@ -2,8 +2,7 @@
 
 import asyncio
 import re
-import threading
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 
 _LENGTH = re.compile(rb'\r\ncontent-length: *(\d+)', re.IGNORECASE)
 
@@ -93,29 +92,6 @@ async def spoiler(target_port: int, port: int = 0):
     finally:
         server.close()
         await made.end()
-
-
-@contextmanager
-def spoiler_thread(target_port: int):
-    """Running Spoiler in a thread."""
-    ready, made = threading.Event(), []
-
-    async def main():
-        async with spoiler(target_port) as running:
-            stop = asyncio.Event()
-            made.extend((running, asyncio.get_running_loop(), stop))
-            ready.set()
-            await stop.wait()
-
-    thread = threading.Thread(target=lambda: asyncio.run(main()))
-    thread.start()
-    assert ready.wait(60.0)
-    running, loop, stop = made
-    try:
-        yield running
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join(60.0)
 
 
 async def _message(reader: asyncio.StreamReader) -> bytes:

@@ -2,7 +2,6 @@
 
 import html
 import json
-import re
 
 import pytest
 from hypothesis import given
@@ -53,61 +52,6 @@ def test_recorded_refusals(status, code, message, kind):
         document = body.parse(form)
         assert (document.code, document.message) == (code, message)
         assert errors.classify(status, document.code, document.message) is kind
-
-
-_PATHS = st.from_regex(r'([A-Z]:)?([\\\\/][a-z_0-9]{1,9}){0,4}[\\\\/]?', fullmatch=True)
-_EXTRA = st.dictionaries(
-    st.from_regex(r'[a-z]{3,8}', fullmatch=True),
-    st.one_of(st.integers(), st.text(max_size=5), st.none()),
-    max_size=3,
-)
-
-
-@given(
-    st.sampled_from(RECORDED),
-    _PATHS,
-    st.integers(1, 9999),
-    st.integers(-2000, -1),
-    st.integers(0, 2),
-    _EXTRA,
-)
-def test_the_error_type_does_not_depend_on_build_and_format(
-    recorded, folder, line, inner, form, extra
-):
-    """Builds differ in source files, lines, inner codes and additional fields (T19)."""
-    status, code, message, kind = recorded
-    words = re.sub(r'^\S*?\.cpp\[\d+\]', '', message).partition('code:')[0].strip()
-    worded = f'{folder}other_resource.cpp[{line}] {words} code:{code} icode:{inner}'
-    content = forms(code, worded)[form]
-    if form < 2:
-        content = json.dumps(
-            {
-                **{k: v for k, v in extra.items() if k not in ('state', 'status')},
-                **json.loads(content),
-            }
-        ).encode()
-    document = body.parse(content)
-    assert errors.classify(status, document.code, document.message) is kind
-    assert '.cpp' not in errors.short(document.message)
-
-
-@given(
-    st.integers(400, 599),
-    st.one_of(st.none(), st.integers(-(2**31), 2**31 - 1)),
-    st.text(max_size=60),
-)
-def test_every_refusal_has_an_error_type(status, code, words):
-    assert issubclass(errors.classify(status, code, words), errors.RwsError)
-
-
-@given(st.sampled_from(RECORDED), st.integers(0, 2), st.integers(0, 400), st.binary(max_size=6))
-def test_a_corrupted_body_is_parsed_or_a_bad_response(recorded, form, place, junk):
-    content = forms(*recorded[1:3])[form]
-    for spoiled in (content[:place], content[:place] + junk + content[place:]):
-        try:
-            body.parse(spoiled)
-        except errors.BadResponse as error:
-            assert str(error)
 
 
 @pytest.mark.parametrize(
@@ -172,15 +116,6 @@ def test_any_json_gives_printable_text_or_a_bad_response(value, cut):
     for item in (*document.items, body.Item(document.message, '', {}, document.links)):
         for text in (item.kind, item.title, *item.fields, *item.fields.values(), *item.links):
             assert errors.printable(text) == text
-
-
-@pytest.mark.parametrize('name', ['big5', 'foo', 'idna', 'utf-16', 'utf-7', 'undefined', 'latin-1'])
-def test_a_declared_encoding_is_ignored(name):
-    page = (
-        f'<?xml version="1.0" encoding="{name}"?>'
-        '<html><div><li class="a" title="\u00e9"/></div></html>'
-    )
-    assert body.parse(page.encode()).first().title == '\u00e9'
 
 
 def test_a_state_gives_the_same_item_in_every_format():

@@ -1,5 +1,6 @@
 """IRB 120: check values of the data-sheet geometry, limits (T13), URDF."""
 
+import functools
 import math
 from xml.etree import ElementTree
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from abb_rws_bridge import irb120, mapping
+from abb_rws_bridge import irb120
 from abb_rws_bridge.errors import ConfigurationError
 from abb_rws_emulator.controller import irb120 as emulated
 
@@ -28,18 +29,12 @@ CHECKS = [
 def test_forward_kinematics_check_values(degrees, position_mm, q_wxyz):
     pose = irb120.forward_kinematics(np.deg2rad(degrees))
     np.testing.assert_allclose(pose[:3, 3] * 1000, position_mm, atol=1e-3)
-    np.testing.assert_allclose(np.roll(mapping.q_xyzw(pose[:3, :3]), 1), q_wxyz, atol=2e-6)
-
-
-@given(st.tuples(*(st.floats(low, high) for low, high in irb120.LIMITS_RAD)))
-def test_the_emulated_robot_has_the_same_kinematics(joints_rad):
-    pose = irb120.forward_kinematics(joints_rad)
-    np.testing.assert_allclose(pose, emulated.tool_pose(joints_rad), atol=1e-12)
+    np.testing.assert_allclose(emulated.quaternion(pose[:3, :3]), q_wxyz, atol=2e-6)
 
 
 def test_the_emulated_robot_has_the_same_limits_and_speeds():
     np.testing.assert_allclose(irb120.LIMITS_RAD, emulated.RANGE_RAD)
-    np.testing.assert_allclose(irb120.MAXIMUM_SPEED_RAD_S, emulated.SPEED_RAD_S)
+    np.testing.assert_allclose(irb120.MAX_SPEED_RAD_S, emulated.SPEED_RAD_S)
 
 
 @pytest.mark.parametrize('joint', range(6))
@@ -61,36 +56,43 @@ def test_non_finite_joint_angles_are_refused(bad):
         irb120.check_joints([0] * 5)
 
 
-def test_the_urdf_has_the_same_kinematics():
-    root = ElementTree.fromstring(irb120.urdf('abb_'))
-    joints_rad, pose, moved = np.deg2rad(CHECKS[2][0]), np.eye(4), iter(np.deg2rad(CHECKS[2][0]))
-    parent = 'abb_base_link'
-    for joint in root.findall('joint'):
-        assert joint.find('parent').get('link') == parent
-        parent = joint.find('child').get('link')
-        origin = np.eye(4)
-        origin[:3, 3] = list(map(float, joint.find('origin').get('xyz').split()))
-        origin[:3, :3] = irb120._rotation(
-            np.array([0, 1, 0]), float(joint.find('origin').get('rpy').split()[1])
-        )
-        pose = pose @ origin
-        if joint.get('type') == 'revolute':
-            turn = np.eye(4)
-            turn[:3, :3] = irb120._rotation(
-                np.array(list(map(float, joint.find('axis').get('xyz').split()))), next(moved)
-            )
-            pose = pose @ turn
-    assert parent == 'abb_tool0'
-    np.testing.assert_allclose(pose, irb120.forward_kinematics(joints_rad), atol=1e-8)
-    limits = [
-        (float(j.find('limit').get('lower')), float(j.find('limit').get('upper')))
-        for j in root.findall('joint')
-        if j.get('type') == 'revolute'
+def matrix(translation_m, q_xyzw):
+    """Homogeneous matrix of a translation and a unit quaternion."""
+    x, y, z, w = q_xyzw
+    pose = np.eye(4)
+    pose[:3, :3] = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
     ]
+    pose[:3, 3] = translation_m
+    return pose
+
+
+@given(st.tuples(*(st.floats(low, high) for low, high in irb120.LIMITS_RAD)))
+def test_transforms_have_the_same_kinematics_and_the_scalar_last(joints_rad):
+    steps = irb120.link_transforms(joints_rad)
+    assert all(q_xyzw[3] >= 0.0 for _, q_xyzw in steps)
+    pose = functools.reduce(np.matmul, (matrix(*step) for step in steps))
+    np.testing.assert_allclose(pose, irb120.forward_kinematics(joints_rad), atol=1e-12)
+
+
+def test_the_urdf_has_the_same_kinematics():
+    joints = ElementTree.fromstring(irb120.urdf('abb_')).findall('joint')
+    names = ['abb_base_link', *(f'abb_link_{i}' for i in range(1, 7)), 'abb_tool0']
+    assert [joint.find('parent').get('link') for joint in joints] == names[:-1]
+    assert [joint.find('child').get('link') for joint in joints] == names[1:]
+
+    def vectors(tag, name):
+        return [
+            [float(v) for v in j.find(tag).get(name).split()]
+            for j in joints
+            if j.find(tag) is not None
+        ]
+
+    origins = vectors('origin', 'xyz')
+    np.testing.assert_allclose(origins, [*irb120.ORIGINS_M, np.zeros(3)])
+    np.testing.assert_allclose(vectors('origin', 'rpy'), [[0, 0, 0]] * 6 + [[0, math.pi / 2, 0]])
+    np.testing.assert_allclose(vectors('axis', 'xyz'), irb120.AXES)
+    limits = np.hstack([vectors('limit', 'lower'), vectors('limit', 'upper')])
     np.testing.assert_allclose(limits, irb120.LIMITS_RAD, atol=1e-6)
-
-
-def test_every_visual_has_a_colour():
-    visuals = list(ElementTree.fromstring(irb120.urdf('abb_')).iter('visual'))
-    assert len(visuals) == 7
-    assert {visual.find('material/color').get('rgba') for visual in visuals} == {'0.93 0.93 0.91 1'}

@@ -1,5 +1,6 @@
 """Open and close with a fault in each cycle: nothing is left in the process or controller (T16)."""
 
+import gc
 import os
 import threading
 import time
@@ -36,6 +37,7 @@ FAULTS = [
 
 def held() -> tuple[int, int, int]:
     """Sockets, other open files and threads."""
+    gc.collect()
     names = [
         os.readlink(f'/proc/self/fd/{fd}')
         for fd in os.listdir('/proc/self/fd')

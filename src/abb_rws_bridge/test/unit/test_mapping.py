@@ -1,4 +1,4 @@
-"""Units and quaternion order (T15), and RAPID literals."""
+"""Units (T15) and RAPID literals."""
 
 import json
 
@@ -9,15 +9,6 @@ from hypothesis import strategies as st
 
 from abb_rws_bridge import mapping
 from abb_rws_bridge.errors import BadResponse, ConfigurationError
-from abb_rws_emulator.controller import irb120 as emulated
-
-
-@given(st.lists(st.floats(-3.1, 3.1), min_size=6, max_size=6))
-def test_quaternions_have_the_scalar_last_and_non_negative(joints_rad):
-    rotation = emulated.tool_pose(np.array(joints_rad))[:3, :3]
-    found, expected = mapping.q_xyzw(rotation), np.roll(emulated.quaternion(rotation), -1)
-    assert found[3] >= 0.0
-    assert abs(found @ expected) == pytest.approx(1.0, abs=1e-9)
 
 
 def test_a_jointtarget_is_in_degrees():

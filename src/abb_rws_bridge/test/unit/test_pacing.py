@@ -35,25 +35,6 @@ def test_queued_requests_keep_the_interval_and_a_stop_overtakes_them():
     assert min(gaps) >= 0.01 - 1e-4
 
 
-def test_a_stop_overtakes_queued_reads():
-    async def run():
-        async with cell(endpoint={'interval_s': 0.055}) as (emulator, controller):
-            await controller.system()
-            reads = [asyncio.create_task(controller.joints()) for _ in range(30)]
-            await asyncio.sleep(0.1)
-            before, began_s = emulator.requests, time.monotonic()
-            await controller.stop()
-            took_s = time.monotonic() - began_s
-            # the stop, and at most one read in flight
-            assert emulator.requests - before <= 2
-            for read in reads:
-                read.cancel()
-            await asyncio.gather(*reads, return_exceptions=True)
-            return took_s
-
-    assert asyncio.run(run()) < 0.2  # 0.06 s on an idle machine
-
-
 async def test_a_hanging_read_does_not_delay_a_stop():
     async with cell() as (emulator, controller):
         await controller.system()

@@ -12,7 +12,7 @@ from abb_rws_bridge.controller import Controller
 from abb_rws_bridge.dialect import RWS1
 from abb_rws_bridge.errors import InternalError, Unreachable
 from abb_rws_bridge.link import Link
-from abb_rws_bridge.monitor import LOST, UP, Monitor
+from abb_rws_bridge.monitor import LOST, UP
 from abb_rws_bridge.session import Endpoint
 from rws_testing.cell import USER
 from rws_testing.emulator_process import EmulatorProcess
@@ -87,17 +87,6 @@ def test_opening_without_a_controller_fails_and_leaves_no_thread(peer):
     with pytest.raises(Unreachable, match='configure first'):
         link.submit(lambda controller, _monitor: controller.system())
     link.close()
-
-
-def test_a_defect_in_the_monitor_is_reported_as_a_lost_link(peer, monkeypatch):
-    def broken(_self, _name, _before, _now):
-        raise ZeroDivisionError
-
-    with linked(peer.port) as (link, wait):
-        monkeypatch.setattr(Monitor, '_check_announced', broken)
-        wait(lambda: link.known.link == LOST and 'ZeroDivisionError' in link.known.error, 60.0)
-        monkeypatch.undo()
-        wait(lambda: link.known.link == UP and link.known.joints.age_s < 0.3, 60.0)
 
 
 def test_a_defect_in_a_command_reaches_the_caller_as_an_rws_error(peer):

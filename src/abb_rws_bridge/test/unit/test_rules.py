@@ -100,25 +100,6 @@ async def test_mastership_is_never_left_behind(generation, end):
         await controller.set_symbol('T_ROB1/Module1/test_var_num', '3')
 
 
-@ALL
-async def test_a_mastership_request_without_a_response_is_released(generation):
-    async with cell(generation, endpoint={'timeout_s': 0.2}) as (running, controller):
-        await controller.system()
-        handle = running._answer
-
-        async def carry_out_then_wait(request, *others):  # execute at once, respond late
-            answer = await handle(request, *others)
-            if 'request' in request.path_qs:
-                await asyncio.sleep(0.3)
-            return answer
-
-        running._answer = carry_out_then_wait
-        with pytest.raises(errors.OutcomeUnknown):
-            async with controller.mastership():
-                raise AssertionError('outcome unknown')
-        await until(lambda: set(running.controller.access.masters.values()) == {None}, 1.0)
-
-
 @pytest.mark.parametrize('fault', ['busy', 'silent', 'html_500'])
 async def test_a_failed_release_of_a_mastership_is_repeated(fault):
     async with (

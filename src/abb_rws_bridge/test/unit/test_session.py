@@ -7,8 +7,7 @@ import time
 import pytest
 
 from abb_rws_bridge import errors
-from abb_rws_bridge.body import Item
-from abb_rws_bridge.controller import Controller, _log_entry
+from abb_rws_bridge.controller import Controller
 from abb_rws_bridge.credentials import Credentials
 from abb_rws_bridge.dialect import RWS1, RWS2
 from abb_rws_bridge.monitor import BUSY, UP
@@ -32,12 +31,6 @@ async def test_a_thousand_requests_use_one_session_and_one_challenge(generation)
         assert running.sessions.challenges == (1 if generation == 1 else 0)
         assert len(running.sessions.table) == 1
     assert running.sessions.table == {}
-
-
-async def test_concurrent_first_requests_open_one_session():
-    async with cell() as (running, controller):
-        await asyncio.gather(controller.system(), controller.stop(), controller.joints())
-        assert running.sessions.opened == 1
 
 
 async def test_an_expired_session_is_renewed_without_a_new_challenge_and_a_lost_nonce_with_one():
@@ -66,11 +59,6 @@ async def test_wrong_credentials_are_reported_without_repeated_requests(generati
         with pytest.raises(errors.NotAuthorised, match='check the credentials'):
             await controller.system()
         assert running.requests <= 2 and running.sessions.opened == 0
-
-
-@pytest.mark.parametrize('sequence', ['²', '9' * 5000, '-1', ''])
-def test_a_log_entry_without_a_number_is_omitted(sequence):
-    assert _log_entry(Item('elog-message-li', f'/rw/elog/0/{sequence}', {'code': '10012'})) is None
 
 
 async def test_a_full_session_table_is_busy_until_a_session_is_free():
@@ -164,24 +152,6 @@ async def test_corrupted_responses_raise_typed_errors(fault, kind):
         assert running.requests - before <= 2
         running.faults.clear()
         await controller.joints()
-
-
-@ALL
-@pytest.mark.parametrize('fault', ['truncate', 'stall'])
-async def test_a_session_is_kept_although_its_first_response_was_cut(generation, fault):
-    async with cell(generation, endpoint={'timeout_s': 0.2}) as (running, controller):
-        await controller.system()
-        running.sessions.end_all()
-        setattr(running.faults, fault, True)
-        with pytest.raises(errors.RwsError):
-            await controller.joints()
-        running.faults.clear()
-        await controller.joints()
-        assert (
-            running.sessions.opened,
-            len(running.sessions.table),
-            controller.session.generation,
-        ) == (2, 1, 2)
 
 
 async def test_a_closed_port_is_unreachable():

@@ -64,14 +64,6 @@ async def test_events_arrive_in_order_with_the_path_as_subscribed(generation):
         assert [e.fields['seqnum'] for e in events if e.kind == 'elog-message-ev'] == ['3']
 
 
-async def test_the_host_in_the_response_is_ignored():
-    async with (
-        cell(advertised_host='192.168.125.1:80') as (_running, controller),
-        subscribed(controller, {SIGNAL: HIGH}) as (mine, _, _),
-    ):
-        assert mine.live
-
-
 async def test_a_broken_socket_reconnects_to_the_same_group():
     async with (
         cell() as (running, controller),
@@ -170,18 +162,6 @@ async def test_duplicate_and_late_events_are_corrected_by_the_next_read():
         assert [entry.sequence for entry in monitor.known.event_log.value] == entries
 
 
-async def test_orphaned_groups_do_not_block_new_subscriptions():
-    async with cell() as (running, controller):
-        for _ in range(2):
-            async with subscribed(controller, {SIGNAL: HIGH}):
-                running.faults.busy = True
-                running.connections.cut()
-            running.faults.clear()
-        assert len(running.subscriptions.groups) == 2  # the limit of a session
-        async with subscribed(controller, {SIGNAL: HIGH}):
-            assert len(running.subscriptions.groups) == 1 and len(running.sessions.table) == 1
-
-
 async def test_a_change_without_its_event_renews_the_subscription():
     async with cell(2) as (running, controller), watched(controller) as monitor:
         running.websockets.silence(True)  # without pings only the missing event shows it
@@ -199,17 +179,6 @@ def test_the_value_of_a_variable_is_in_the_second_item():
     assert [(e.resource, e.fields) for e in events_of(text, 0.0)] == [
         ('/x;value', {'value': '[1,2]'})
     ]
-
-
-async def test_a_malformed_message_counts_as_a_gap():
-    async with (
-        cell() as (running, controller),
-        subscribed(controller, {SIGNAL: HIGH}) as (mine, events, gaps),
-    ):
-        for group in running.subscriptions.groups.values():
-            await group.sockets[0].send_str('<html><body><div>')
-        await until(lambda: len(gaps) == 2, 1.0)
-        assert mine.live and events == []
 
 
 async def test_recovery_after_a_restart_of_the_controller():

@@ -15,7 +15,7 @@ ROOTS = {
     'INTERNAL': '/hd0a/IRB120/INTERNAL',
 }
 """Folder by environment variable."""
-LARGEST_FILE, LARGEST_STORE, MOST_FILES, LONGEST_PATH = 8 << 20, 64 << 20, 1000, 250
+MAX_FILE_SIZE, MAX_STORE_SIZE, MAX_FILES, MAX_PATH_LENGTH = 8 << 20, 64 << 20, 1000, 250
 """Limits: bytes of a file and of all files, number of files, characters of a path."""
 
 
@@ -37,12 +37,12 @@ class FileStore:
             Refused: If a limit is exceeded.
         """
         others = sum(len(held) for name, held in self.files.items() if name != path)
-        if len(content) > LARGEST_FILE or others + len(content) > LARGEST_STORE:
+        if len(content) > MAX_FILE_SIZE or others + len(content) > MAX_STORE_SIZE:
             raise refusals.limit_reached('File too large, or no space left')
-        if len(path) > LONGEST_PATH:
+        if len(path) > MAX_PATH_LENGTH:
             raise refusals.invalid('Path too long')
         created = path not in self.files
-        if created and len(self.files) >= MOST_FILES:
+        if created and len(self.files) >= MAX_FILES:
             raise refusals.limit_reached('Too many files')
         self.files[path] = content
         return created

@@ -9,9 +9,9 @@ not masked by the other.
 import re
 from typing import Any
 
-LARGEST_NUM = 3.4028235e38
-LONGEST_STRING = 80
-_LARGEST_EXACT_INTEGER = 2**23
+MAX_NUM = 3.4028235e38
+MAX_STRING_LENGTH = 80
+_MAX_EXACT_INTEGER = 2**23
 
 Shape = str | tuple
 Value = Any
@@ -85,8 +85,8 @@ def _read(reader: _Reader, shape: Shape) -> Value:
 def _scalar(match: re.Match, kind: str) -> Value:
     _, quoted, boolean, numeral = match.groups()
     if kind == 'string' and quoted:
-        if len(quoted[1:-1].replace('""', '"').replace('\\\\', '\\')) > LONGEST_STRING:
-            raise InvalidLiteral(f'string longer than {LONGEST_STRING} characters')
+        if len(quoted[1:-1].replace('""', '"').replace('\\\\', '\\')) > MAX_STRING_LENGTH:
+            raise InvalidLiteral(f'string longer than {MAX_STRING_LENGTH} characters')
         if not quoted.isprintable():
             raise InvalidLiteral('string with unprintable characters')
         return quoted
@@ -112,7 +112,7 @@ def number(text: str) -> float:
         value = float(digits) if base is None else float(int(digits, base))
     except OverflowError:
         value = float('inf')
-    if not abs(value) <= LARGEST_NUM:
+    if not abs(value) <= MAX_NUM:
         raise InvalidLiteral(f'{digits[:20]} is out of the range of num')
     return value
 
@@ -133,6 +133,6 @@ def text(value: Value, shape: Shape) -> str:
         return value
     if shape == 'bool':
         return 'TRUE' if value else 'FALSE'
-    if abs(value) <= _LARGEST_EXACT_INTEGER and value == int(value):
+    if abs(value) <= _MAX_EXACT_INTEGER and value == int(value):
         return str(int(value))
     return f'{value:.6g}'.upper()

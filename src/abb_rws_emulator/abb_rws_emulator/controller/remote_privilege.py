@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-KEPT_S = 10.0
+TIMEOUT_S = 10.0
 """Time after the last poll until the privilege expires [s]; assumed, the manual gives no value."""
 
 
@@ -26,7 +26,7 @@ class RemotePrivilege:
 
     def status(self, session: str) -> str:
         """Return PENDING, GRANTED, DENIED or NO SUCH REQUEST."""
-        if self._clock() - self._asked_s > KEPT_S:
+        if self._clock() - self._asked_s > TIMEOUT_S:
             self.holders.clear()
         return self.holders.get(session, 'NO SUCH REQUEST')
 

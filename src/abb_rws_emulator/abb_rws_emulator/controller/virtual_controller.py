@@ -20,7 +20,7 @@ from abb_rws_emulator.controller.program_memory import ProgramMemory
 from abb_rws_emulator.controller.robot import Robot
 from abb_rws_emulator.request_numbers import decimal
 
-LOG_LENGTH = 1000
+MAX_LOG_ENTRIES = 1000
 CYCLES = ('forever', 'asis', 'once', 'oncedone')
 START_FIELDS = {'regain', 'execmode', 'cycle', 'condition', 'stopatbp', 'alltaskbytsp'}
 _STATE_EVENTS = {
@@ -242,7 +242,7 @@ class VirtualController:
         stamp = datetime.now(UTC).strftime('%Y-%m-%d T  %H:%M:%S')
         self._logged += 1
         self.event_log.append((self._logged, level, code, stamp, title))
-        del self.event_log[:-LOG_LENGTH]
+        del self.event_log[:-MAX_LOG_ENTRIES]
         self.on_change('/rw/elog/0')
 
     def restart(self) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 REQUEST_S, IDLE_S, WRITE_S = 20.0, 75.0, 20.0
 """Time limits [s]: transfer of a request, idle connection, blocked write to the client."""
-MOST_CONNECTIONS, LARGEST_REQUEST, LARGEST_BACKLOG = 256, 16 << 20, 1 << 20
+MAX_CONNECTIONS, MAX_REQUEST_SIZE, MAX_BACKLOG_SIZE = 256, 16 << 20, 1 << 20
 """Limits: connections; bytes of a request; bytes of queued events of a WebSocket."""
 SWEEP_S = 0.25
 
@@ -32,7 +32,7 @@ class Connection(asyncio.Protocol):
         if self._idle:
             self._idle, self.deadline_s = False, self._peers.clock() + self._peers.request_s
         self._bytes += len(data)
-        if self._counting and self._bytes > LARGEST_REQUEST:
+        if self._counting and self._bytes > MAX_REQUEST_SIZE:
             self.abort()
             return
         self._http.data_received(data)
@@ -93,7 +93,7 @@ class Connections:
     def add(self, peer: Connection) -> None:
         """Add a connection; beyond the limit, abort the one with the earliest deadline."""
         self._open[peer] = None
-        if len(self._open) > MOST_CONNECTIONS:
+        if len(self._open) > MAX_CONNECTIONS:
             waiting = [
                 other for other in self._open if other.deadline_s is not None and other is not peer
             ]

@@ -7,7 +7,7 @@ from aiohttp import web
 from abb_rws_emulator import refusals
 from abb_rws_emulator.refusals import Refused
 
-LARGEST_FORM, MOST_FIELDS = 1 << 18, 4000
+MAX_FORM_SIZE, MAX_FIELDS = 1 << 18, 4000
 """Limits of a form [bytes] and of its fields; the event loop parses it in a few milliseconds."""
 
 
@@ -31,11 +31,11 @@ def parsed(content: bytes) -> dict[str, list[str]]:
     Raises:
         Refused: If the form is too large or not UTF-8.
     """
-    if len(content) > LARGEST_FORM:
-        raise Refused(413, -1073445879, f'Form larger than {LARGEST_FORM} bytes')
+    if len(content) > MAX_FORM_SIZE:
+        raise Refused(413, -1073445879, f'Form larger than {MAX_FORM_SIZE} bytes')
     try:
         return urllib.parse.parse_qs(
-            content.decode(), keep_blank_values=True, errors='strict', max_num_fields=MOST_FIELDS
+            content.decode(), keep_blank_values=True, errors='strict', max_num_fields=MAX_FIELDS
         )
     except ValueError:  # includes UnicodeDecodeError
-        raise refusals.invalid(f'Form is not UTF-8 or has over {MOST_FIELDS} fields') from None
+        raise refusals.invalid(f'Form is not UTF-8 or has over {MAX_FIELDS} fields') from None

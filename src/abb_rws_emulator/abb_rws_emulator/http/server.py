@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from aiohttp import web
 
 from abb_rws_emulator import refusals
-from abb_rws_emulator.controller.file_store import LARGEST_FILE
+from abb_rws_emulator.controller.file_store import MAX_FILE_SIZE
 from abb_rws_emulator.controller.virtual_controller import VirtualController
 from abb_rws_emulator.faults import Faults
 from abb_rws_emulator.http import forms, rendering
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 _AUTHORITY = re.compile(r'[A-Za-z0-9.:_\[\]-]{1,255}')
 SESSION_COOKIE = '-http-session-'
 TICK_S = 0.01
-WRITES_KEPT = 1000
+MAX_RECORDED_WRITES = 1000
 ROBOTWARE = {1: '6.16.2027', 2: '7.21.0+229'}
 """Default version by generation."""
 
@@ -104,10 +104,10 @@ class Emulator:
         )
         self.controller.on_change = self.subscriptions.changed
         self.requests = self.written = self.failures = 0
-        self.writes: deque[str] = deque(maxlen=WRITES_KEPT)
+        self.writes: deque[str] = deque(maxlen=MAX_RECORDED_WRITES)
         self.port = options.port
         self.connections = Connections(clock)
-        app = web.Application(client_max_size=LARGEST_FILE + 1)
+        app = web.Application(client_max_size=MAX_FILE_SIZE + 1)
         app.router.add_route('*', '/{path:.*}', self._handle)
         self._runner = web.AppRunner(
             app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from abb_rws_emulator.faults import Faults
-from abb_rws_emulator.http.connections import LARGEST_BACKLOG, Connection
+from abb_rws_emulator.http.connections import MAX_BACKLOG_SIZE, Connection
 from abb_rws_emulator.http.subscriptions import Subscriptions, transport_of
 
 PING_S = 30.0
@@ -102,7 +102,7 @@ class WebSockets:
         if self._faults.silent or self._faults.websocket_silent:
             return
         transport = transport_of(socket)
-        if transport is not None and transport.get_write_buffer_size() > LARGEST_BACKLOG:
+        if transport is not None and transport.get_write_buffer_size() > MAX_BACKLOG_SIZE:
             transport.abort()
             return
         self._run(_send_text(socket, text))

@@ -6,7 +6,7 @@ from abb_rws_emulator.http.rendering import NO_CONTENT, Reply
 from abb_rws_emulator.http.routing import Call, one, route
 from abb_rws_emulator.request_numbers import whole
 
-LARGEST_QUEUE, LARGEST_MESSAGE, MOST_QUEUES, LONGEST_FIELD = 32767, 444, 64, 80
+MAX_QUEUE, MAX_MESSAGE_SIZE, MAX_QUEUES, MAX_FIELD_LENGTH = 32767, 444, 64, 80
 _FIELDS = ('dipc-userdef', 'dipc-msgtype', 'dipc-cmd', 'dipc-src-queue-name')
 
 
@@ -14,12 +14,12 @@ _FIELDS = ('dipc-userdef', 'dipc-msgtype', 'dipc-cmd', 'dipc-src-queue-name')
 def _create(call: Call) -> Reply:
     queues, form = call.controller.queues, call.form
     name = form.get('dipc-queue-name', '')
-    if call.action != 'dipc-create' or not name or name in queues or len(name) > LONGEST_FIELD:
+    if call.action != 'dipc-create' or not name or name in queues or len(name) > MAX_FIELD_LENGTH:
         raise refusals.invalid()
-    if len(queues) == MOST_QUEUES:
+    if len(queues) == MAX_QUEUES:
         raise refusals.limit_reached('Max number of queues reached')
-    size = _in_range(form.get('dipc-queue-size'), LARGEST_QUEUE)
-    message_size = _in_range(form.get('dipc-max-msg-size'), LARGEST_MESSAGE)
+    size = _in_range(form.get('dipc-queue-size'), MAX_QUEUE)
+    message_size = _in_range(form.get('dipc-max-msg-size'), MAX_MESSAGE_SIZE)
     queues[name] = MessageQueue(name, len(queues) + 1, size, message_size)
     return Reply(status=201)
 
@@ -48,7 +48,7 @@ def _send(call: Call) -> Reply:
         call.action != 'dipc-send'
         or not set(form) >= {'dipc-data', *_FIELDS}
         or len(form['dipc-data']) > queue.message_size
-        or any(len(form[name]) > LONGEST_FIELD for name in _FIELDS)
+        or any(len(form[name]) > MAX_FIELD_LENGTH for name in _FIELDS)
     ):
         raise refusals.invalid()
     if len(queue.messages) >= queue.size:

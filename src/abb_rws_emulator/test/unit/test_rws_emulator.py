@@ -220,10 +220,6 @@ async def test_control_port_sets_faults_and_buttons_and_refuses_unknown_ones():
             assert (await post(path, **values))[0] == status, path
 
 
-def test_the_server_listens_on_loopback_by_default():
-    assert cli._options(cli._parser().parse_args([])).host == '127.0.0.1'
-
-
 @pytest.mark.parametrize(
     'argv',
     [
@@ -241,52 +237,3 @@ def test_bad_input_is_one_line_and_exit_code_2(argv, capsys):
     assert cli.main(argv) == 2
     reported = capsys.readouterr().err
     assert len(reported.strip().splitlines()) == 1 and len(reported) <= 300
-
-
-async def test_robotware_8_has_one_write_access_instead_of_masterships():
-    async with served(2, robotware='8.1.1') as (_emulator, ask):
-        form = {'Content-Type': 'application/x-www-form-urlencoded;v=2.0'}
-
-        async def post(target, body=''):
-            return (await ask('POST', target, body, **form))[0]
-
-        assert await post('/rw/mastership/edit/request') == 410
-        symbol = '/rw/rapid/symbol/RAPID/T_ROB1/Module1/test_var_num/data'
-        assert await post(symbol, 'value=1') == 403
-        assert await post('/rw/controlstation/writeaccess/release') == 403
-        assert await post('/rw/controlstation/writeaccess/request') == 204
-        assert await post(symbol, 'value=1') == 204
-        assert await post('/rw/controlstation/writeaccess/release') == 204
-
-
-async def test_files_are_written_listed_read_and_deleted():
-    async with served() as (_emulator, ask):
-        assert (await ask('PUT', '/fileservice/$HOME/new/a.txt', 'one'))[0] == 201
-        assert (await ask('PUT', '/fileservice/$HOME/new/a.txt', 'two'))[0] == 200
-        _, _, text = await ask('GET', '/fileservice/$HOME?json=1')
-        listed = [(s['_title'], s['_type']) for s in json.loads(text)['_embedded']['_state']]
-        assert listed == [('new', 'fs-dir')]
-        assert (await ask('GET', '/fileservice/$HOME/new/a.txt'))[2] == 'two'
-        assert (await ask('DELETE', '/fileservice/$HOME/new/a.txt'))[0] == 204
-        assert (await ask('GET', '/fileservice/$HOME/new/a.txt'))[0] == 404
-
-
-async def test_messages_pass_through_a_queue_in_order():
-    async with served() as (_emulator, ask):
-        create = {'dipc-queue-name': 'q', 'dipc-queue-size': '2', 'dipc-max-msg-size': '5'}
-        assert (await ask('POST', '/rw/dipc?action=dipc-create', create))[0] == 201
-        send = {
-            'dipc-src-queue-name': 'q',
-            'dipc-cmd': '111',
-            'dipc-userdef': '1',
-            'dipc-msgtype': '1',
-        }
-        statuses = [
-            (await ask('POST', '/rw/dipc/q?action=dipc-send', send | {'dipc-data': text}))[0]
-            for text in ('one', 'two', 'three', 'toolong')
-        ]
-        assert statuses == [204, 204, 400, 400]
-        read = [(await ask('GET', '/rw/dipc/q?action=dipc-read&json=1'))[2] for _ in range(3)]
-        assert [
-            [s['dipc-data'] for s in json.loads(text)['_embedded']['_state']] for text in read
-        ] == [['one'], ['two'], []]

@@ -68,7 +68,7 @@ class DriverLifecycleNode(LifecycleNode):
         return result
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Vent and close the connection; the driver goes on venting until that is confirmed."""
+        """Vent and close the connection; the driver keeps venting until that is confirmed."""
         self._transition(self._driver.disconnect, 'unconfigured')
         self._phase = 'unconfigured'
         return _SUCCESS

@@ -7,26 +7,18 @@ fault at every position, otherwise each position gets some of them by turns.
 """
 
 import asyncio
-import contextlib
 import itertools
-import logging
 import os
+import random
 
+import numpy as np
 import pytest
 
-from pneumatic_driver.errors import PneumaticDriverError
+from ..bench import PERIOD_S, EmulatedBoard, EmulatedGripper
+from ..simulated_link import COMMAND_TIMEOUT_S, LATENCY_S, run
 
-from ..simulated_link import (
-    COMMAND_TIMEOUT_S,
-    LATENCY_S,
-    PERIOD_S,
-    SimulatedBoard,
-    SimulatedGripper,
-    SimulatedLink,
-    simulated_time,
-)
+pytestmark = pytest.mark.usefixtures('no_logs')
 
-VENTED_S = 0.5  # after the request
 EVERY = os.environ.get('SOFT_ARM_EVERY_FAULT') == '1'
 
 
@@ -49,195 +41,178 @@ FAULTS = {
 }
 
 
-class Trial:
-    """One run of a script on a link with at most one spoiled message."""
-
-    def __init__(self, loop, device_type, rtu, fault=None):
-        self.link = SimulatedLink(loop, device_type, rtu)
-        self.loop, self.driver, self.wire = loop, self.link.driver, self.link.wire
-        self.first = 0  # message from which on this script differs from the others
-        self.last = 0
-        self.wrong = self.link.wrong
-        if fault:
-            self.wire.spoil = {fault[0]: FAULTS[fault[1]]}
-
-    async def drive(self, cycles=3):
-        for act in (self.driver.connect, self.driver.arm):
-            await self.act(act)
-        self.first = self.wire.messages
-        await self.command(cycles)
-
-    async def act(self, action) -> bool:
-        try:
-            await action()
-        except PneumaticDriverError:
-            return False
-        return True
-
-    async def command(self, cycles):
-        for _ in range(cycles):
-            with contextlib.suppress(PneumaticDriverError):
-                self.driver.cycle.command(self.link.device.targets_pa)
-            await asyncio.sleep(PERIOD_S)
-
-    async def venting(self, action):
-        """An action that vents: what it returns is so, and it is so in time."""
-        check = self.loop.call_later(VENTED_S, self.in_time)
-        if await self.act(action) and self.link.device.runs:
-            self.wrong.append('the call has returned, the device runs')
-        await self.watch(check)
-
-    async def vents_by_itself(self):
-        await self.watch(self.loop.call_later(VENTED_S, self.in_time))
-
-    async def watch(self, check):
-        self.last = self.wire.messages + 6
-        await asyncio.sleep(max(0.0, check.when() - self.loop.time()) + 0.05)
-
-    def in_time(self):
-        if self.link.device.runs:
-            self.wrong.append(f'not vented {VENTED_S} s after the request')
+async def vent(link):
+    await link.drive()
+    link.first = 0
+    await link.venting(link.driver.vent)
 
 
-async def vent(trial):
-    await trial.drive()
-    trial.first = 0
-    await trial.venting(trial.driver.vent)
+async def clear(link):
+    await link.drive()
+    await link.venting(link.driver.clear_faults)
 
 
-async def clear(trial):
-    await trial.drive()
-    await trial.venting(trial.driver.clear_faults)
+async def disconnect(link):
+    await link.drive()
+    await link.venting(link.driver.disconnect)
 
 
-async def disconnect(trial):
-    await trial.drive()
-    await trial.venting(trial.driver.disconnect)
-
-
-async def stale(trial):
-    await trial.drive()
+async def stale(link):
+    await link.drive()
     await asyncio.sleep(COMMAND_TIMEOUT_S - PERIOD_S)
-    await trial.vents_by_itself()
+    await link.vents_by_itself()
 
 
-async def reconnect(trial):
-    await trial.drive()
-    trial.wire.cut()
-    await trial.vents_by_itself()
-    await trial.act(trial.driver.arm)
-    await trial.command(2)
-    await trial.venting(trial.driver.vent)
+async def reconnect(link):
+    await link.drive()
+    link.wire.cut()
+    await link.vents_by_itself()
+    await link.act(link.driver.arm)
+    await link.command(2)
+    await link.venting(link.driver.vent)
 
 
-async def arm_again(trial):
-    await trial.drive()
-    await trial.act(trial.driver.vent)
-    await trial.act(trial.driver.clear_faults)
-    await trial.act(trial.driver.arm)
-    await trial.command(2)
-    await trial.venting(trial.driver.vent)
+async def arm_again(link):
+    await link.drive()
+    await link.act(link.driver.vent)
+    await link.act(link.driver.clear_faults)
+    await link.act(link.driver.arm)
+    await link.command(2)
+    await link.venting(link.driver.vent)
 
 
-def run(script, device_type, rtu, fault=None) -> Trial:
-    with simulated_time() as loop:
-        asyncio.set_event_loop(loop)
-        trial = Trial(loop, device_type, rtu, fault)
-
-        async def whole():
-            await script(trial)
-            await trial.driver.end()
-
-        loop.run_until_complete(whole())
-        asyncio.set_event_loop(None)
-        return trial
-
-
-@pytest.mark.parametrize('rtu', [False, True], ids=['tcp', 'rtu'])
-@pytest.mark.parametrize(
-    'device_type', [SimulatedBoard, SimulatedGripper], ids=['board', 'gripper']
+BOTH_LINKS = pytest.mark.parametrize('rtu', [False, True], ids=['tcp', 'rtu'])
+BOTH_DEVICES = pytest.mark.parametrize(
+    'device_type', [EmulatedBoard, EmulatedGripper], ids=['board', 'gripper']
 )
+
+
+@BOTH_LINKS
+@BOTH_DEVICES
 @pytest.mark.parametrize('script', [vent, clear, disconnect, stale, reconnect, arm_again])
 def test_one_spoiled_message_anywhere(script, device_type, rtu):
-    logging.disable(logging.CRITICAL)
-    try:
-        good = run(script, device_type, rtu)
-        assert good.wrong == []
-        turns, wrong = itertools.cycle(FAULTS), []
-        for position in range(good.first, good.last):
-            for kind in FAULTS if EVERY else itertools.islice(turns, 1):
-                trial = run(script, device_type, rtu, (position, kind))
-                if trial.wrong:
-                    wrong.append(f'{kind} of message {position}: {trial.wrong[0]}')
-        assert not wrong, '\n'.join([f'{len(wrong)} cases', *wrong[:20]])
-    finally:
-        logging.disable(logging.NOTSET)
+    good = run(script, device_type, rtu)
+    assert good.wrong == []
+    turns, wrong = itertools.cycle(FAULTS), []
+    for position in range(good.first, good.last):
+        for kind in FAULTS if EVERY else itertools.islice(turns, 1):
+            link = run(script, device_type, rtu, {position: FAULTS[kind]})
+            if link.wrong:
+                wrong.append(f'{kind} of message {position}: {link.wrong[0]}')
+    assert not wrong, '\n'.join([f'{len(wrong)} cases', *wrong[:20]])
 
 
-async def give_up(trial):
-    await trial.drive()
-    trial.wire.spoil = {trial.wire.messages + k: FAULTS['drop'] for k in range(3)}
-    call = trial.loop.create_task(trial.driver.vent())
+class RandomFaults:
+    """A fault of every tenth message, with the interface of a dictionary by message number."""
+
+    def __init__(self, draw: random.Random):
+        self._draw = draw
+
+    def get(self, number: int):
+        return FAULTS[self._draw.choice(list(FAULTS))] if self._draw.random() < 0.1 else None
+
+
+async def mixture(link):
+    """Command and arm as an operator would who never gives up, then on a good link."""
+    await link.drive()
+    link.wire.requests.clear()
+    link.wire.spoil = RandomFaults(draw := random.Random(1))
+    for _ in range(1000):
+        if not link.cycle.armed:
+            await link.act(link.driver.clear_faults)
+            await link.act(link.driver.arm)
+        await link.command(1)
+        if draw.random() < 0.005:
+            link.wire.cut()
+    link.wire.spoil = {}
+    await asyncio.sleep(1.0)
+    for act in (link.driver.clear_faults, link.driver.arm):
+        await act()
+    await link.command(10)
+    latest, device = link.cycle.latest, link.device
+    if not (device.runs and np.allclose(latest.pressures_pa, device.targets_pa)):
+        link.wrong.append('it does not follow after the faults')
+    await link.venting(link.driver.vent)
+
+
+@BOTH_LINKS
+@BOTH_DEVICES
+def test_any_mixture_of_faults_repeats_no_write_and_ends_with_the_link_in_order(device_type, rtu):
+    link = run(mixture, device_type, rtu)
+    assert link.wrong == []
+    # Writes of a cycle, distinguished by their heartbeat; each claim begins another row of codes.
+    written, claims = [], 0
+    for request in link.wire.requests:
+        claims += request[1] == 16 and request[3] == 112
+        if request[1] == 23 or (request[1] == 16 and request[3] + request[5] == 6):
+            written.append((claims, request))
+    assert len(written) > 100 and len(set(written)) == len(written)
+
+
+async def give_up(link):
+    await link.drive()
+    link.wire.spoil = {link.wire.messages + k: FAULTS['drop'] for k in range(3)}
+    call = link.loop.create_task(link.driver.vent())
     await asyncio.sleep(0.01)
     call.cancel()
     await asyncio.wait([call])
-    if not trial.driver.cycle.vent_pending:
-        trial.wrong.append('no vent is pending')
-    await trial.vents_by_itself()
+    if not link.cycle.vent_pending:
+        link.wrong.append('no vent is pending')
+    await link.vents_by_itself()
 
 
-@pytest.mark.parametrize('rtu', [False, True], ids=['tcp', 'rtu'])
+@BOTH_LINKS
 def test_a_vent_whose_call_is_given_up_remains_pending(rtu):
-    trial = run(give_up, SimulatedBoard, rtu)
-    assert trial.wrong == [] and not trial.driver.cycle.vent_pending
+    link = run(give_up, EmulatedBoard, rtu)
+    assert link.wrong == [] and not link.cycle.vent_pending
 
 
-async def connect_at_once_after_disconnect(trial):
-    await trial.drive()
-    await trial.driver.disconnect()
-    trial.wire.opening_s = 1.5 * PERIOD_S
-    if not await trial.act(trial.driver.connect):
-        trial.wrong.append('no connection')
+async def connect_at_once_after_disconnect(link):
+    await link.drive()
+    await link.driver.disconnect()
+    link.wire.opening_s = 1.5 * PERIOD_S
+    if not await link.act(link.driver.connect):
+        link.wrong.append('no connection')
     await asyncio.sleep(PERIOD_S)
-    if sum(not connection.is_closing() for connection in trial.wire.connections) != 1:
-        trial.wrong.append('not one open connection')
+    if sum(not connection.is_closing() for connection in link.wire.connections) != 1:
+        link.wrong.append('not one open connection')
 
 
-@pytest.mark.parametrize('rtu', [False, True], ids=['tcp', 'rtu'])
+@BOTH_LINKS
 def test_the_end_of_an_exchange_leaves_a_connection_alone_that_is_being_opened(rtu):
-    assert run(connect_at_once_after_disconnect, SimulatedBoard, rtu).wrong == []
+    assert run(connect_at_once_after_disconnect, EmulatedBoard, rtu).wrong == []
 
 
-async def ignore_vents(trial):
-    await trial.drive()
-    logic = trial.link.device.logic
+async def ignore_vents(link):
+    await link.drive()
+    logic = link.device.logic
     write = logic.write
     # what vents writes two zeros at the end: answered, without effect
     logic.write = lambda address, values: (
         0 if len(values) > 1 and not any(values[-2:]) else write(address, values)
     )
-    await trial.act(trial.driver.vent)
+    await link.act(link.driver.vent)
 
 
-@pytest.mark.parametrize('rtu', [False, True], ids=['tcp', 'rtu'])
-@pytest.mark.parametrize('device_type', [SimulatedBoard, SimulatedGripper])
+@BOTH_LINKS
+@BOTH_DEVICES
 def test_no_heartbeat_keeps_a_device_running_while_a_vent_is_pending(device_type, rtu):
-    trial = run(ignore_vents, device_type, rtu)
-    assert not trial.link.device.runs and trial.wrong == []
+    link = run(ignore_vents, device_type, rtu)
+    assert not link.device.runs and link.wrong == []
 
 
-@pytest.mark.parametrize('device_type', [SimulatedBoard, SimulatedGripper])
+@BOTH_DEVICES
 def test_a_vent_at_any_moment_of_arming_is_not_undone(device_type):
-    async def vent_after(trial, latencies):
-        await trial.act(trial.driver.connect)
-        arming = trial.loop.create_task(trial.act(trial.driver.arm))
+    async def vent_after(link, latencies):
+        await link.act(link.driver.connect)
+        arming = link.loop.create_task(link.act(link.driver.arm))
         await asyncio.sleep(latencies * LATENCY_S)
-        await trial.act(trial.driver.vent)
+        await link.act(link.driver.vent)
         await arming
-        await trial.command(5)
-        if trial.link.device.runs or trial.driver.cycle.armed:
-            trial.wrong.append('it drives')
+        await link.command(5)
+        if link.device.runs or link.cycle.armed:
+            link.wrong.append('it drives')
 
     for latencies in range(20):
-        trial = run(lambda trial, n=latencies: vent_after(trial, n), device_type, rtu=False)
-        assert trial.wrong == [], f'vented {latencies} latencies after arm'
+        link = run(lambda link, n=latencies: vent_after(link, n), device_type)
+        assert link.wrong == [], f'vented {latencies} latencies after arm'

@@ -74,18 +74,10 @@ def test_shipped_maps_load(name):
         (put('device', None), 'device: key is missing: add it'),
         (put('registers', 'pressure', 'adr', 1), 'registers.pressure.adr: unknown key'),
         (put('registers', 'pressure', 'scale', 0.0), 'scale must not be 0'),
-        (put('registers', 'pressure', 'scale', float('nan')), 'finite'),
-        (put('registers', 'pressure', 'addr', '1'), 'valid integer'),
-        (put('registers', 'pressure', 'addr', 65536), '65535'),
         (put('registers', 'pressure', 'unit', 'psi'), "unit 'psi' is unknown"),
-        (put('registers', 'pressure', 'type', 'int8'), "'int16'"),
         (
             put('registers', 'flow', 'addr', 1),
             "registers 'pressure' (addresses 1..1) and 'flow' (1..2) overlap",
-        ),
-        (
-            put('registers', 'total', 'addr', 3),
-            "'flow' (addresses 2..3) and 'total' (3..4) overlap",
         ),
         (
             put('registers', 'neg_enable', 'bit', 0),
@@ -105,9 +97,7 @@ def test_shipped_maps_load(name):
             put('polls', [{'name': 'empty', 'start': 40, 'count': 2, 'rate_hz': 1.0}]),
             "poll 'empty' (40..41) covers no readable register",
         ),
-        (put('safe_sequence', []), 'at least 1'),
         (put('safe_sequence', [{'pos_enabel': 0.0}]), "no register 'pos_enabel'"),
-        (put('safe_sequence', [{'pressure': 0.0}]), 'read-only'),
         (put('safe_sequence', [{'pos_target': 101.0}]), '101 kPa is outside [0, 100] kPa'),
         (
             put('safe_sequence', [{'pos_enable': 1.0, 'neg_enable': 1.0}]),
@@ -118,9 +108,6 @@ def test_shipped_maps_load(name):
             put('heartbeat', {'counter': 'beat', 'echo': 'flow', 'device_timeout_s': 0.5}),
             "no register 'beat'",
         ),
-        (put('identity', {'id_register': 'who', 'value': 3.0}), "no register 'who'"),
-        (put('link', 'kind', 'udp'), "'tcp', 'rtu'"),
-        (put('link', 'timeout_s', 3.0), 'less than or equal to 1'),
     ],
 )
 def test_wrong_maps_are_refused_in_one_line(tmp_path, change, words):
@@ -135,30 +122,6 @@ def test_files_that_are_not_maps(tmp_path):
         load(tmp_path=tmp_path, text='- 1')
     with pytest.raises(RegisterMapError, match="'nowhere': No such file .* one of .*valve_board"):
         load_map('nowhere')
-
-
-SCALARS = st.none() | st.booleans() | st.integers(-5, 70000) | st.floats() | st.text(max_size=5)
-
-
-def nested(inner):
-    return st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
-
-
-@settings(max_examples=40)
-@given(st.recursive(SCALARS, nested, max_leaves=6), st.data())
-def test_any_value_anywhere_is_taken_or_refused_in_one_line(tmp_path_factory, value, data):
-    content = yaml.safe_load(MAP)
-    section = data.draw(st.sampled_from(sorted(content)))
-    node, key = content, section
-    while isinstance(node[key], dict) and data.draw(st.booleans()):
-        node, key = node[key], data.draw(st.sampled_from(sorted(node[key])))
-    node[key] = value
-    path = tmp_path_factory.getbasetemp() / 'fuzzed.yaml'
-    path.write_text(yaml.safe_dump(content))
-    try:
-        load_map(path)
-    except RegisterMapError as error:
-        assert '\n' not in str(error)
 
 
 @settings(max_examples=30)
@@ -186,33 +149,29 @@ def test_float32_round_trip_in_both_word_orders(tmp_path_factory, word_order, va
 
 
 def test_decode_signs_scales_offsets_and_bits(tmp_path):
-    register_map = load(tmp_path=tmp_path)
     flow = struct.unpack('>HH', struct.pack('>f', 1.5))
     total = struct.unpack('>HH', struct.pack('>i', -70000))
-    values = register_map.decode(1, [0xFFFF, *flow, *total, *[0] * 5, 0b100000, 10, 0xFFF6])
-    assert values['pressure'] == pytest.approx(-100.0)
-    assert values['flow'] == 1.5
-    assert values['total'] == pytest.approx((-70000 * -0.5 + 3.0) * 100.0)
-    assert (values['pos_enable'], values['neg_enable']) == (0.0, 1.0)
-    assert (values['pos_target'], values['neg_target']) == (
-        pytest.approx(1000.0),
-        pytest.approx(-1000.0),
+    words = [0xFFFF, *flow, *total, *[0] * 5, 0b100000, 10, 0xFFF6]
+    assert load(tmp_path=tmp_path).decode(1, words) == pytest.approx(
+        {
+            'pressure': -100.0,
+            'flow': 1.5,
+            'total': (-70000 * -0.5 + 3.0) * 100.0,
+            'pos_enable': 0.0,
+            'neg_enable': 1.0,
+            'pos_target': 1000.0,
+            'neg_target': -1000.0,
+        }
     )
 
 
-def test_bits_that_share_a_word_keep_each_other(tmp_path):
-    register_map = load(tmp_path=tmp_path)
-    assert register_map.encode({'neg_enable': 1.0}) == [(11, [0b100000])]
-    assert register_map.encode({'pos_enable': 0.0}, last={'neg_enable': 1.0}) == [(11, [0b100000])]
-
-
-def test_interlock_looks_at_what_was_written_before(tmp_path):
-    register_map = load(tmp_path=tmp_path)
-    register_map.encode({'pos_enable': 1.0}, last={'neg_enable': 0.0})
-    with pytest.raises(
-        RegisterMapError, match="'neg_enable' and 'pos_enable'|'pos_enable' and 'neg_enable'"
-    ):
-        register_map.encode({'pos_enable': 1.0}, last={'neg_enable': 1.0})
+def test_bits_share_a_word_and_interlocks_include_what_was_written_before(tmp_path):
+    encode = load(tmp_path=tmp_path).encode
+    assert encode({'neg_enable': 1.0}) == [(11, [0b100000])]
+    assert encode({'pos_enable': 0.0}, last={'neg_enable': 1.0}) == [(11, [0b100000])]
+    encode({'pos_enable': 1.0}, last={'neg_enable': 0.0})
+    with pytest.raises(RegisterMapError, match='must never be active together'):
+        encode({'pos_enable': 1.0}, last={'neg_enable': 1.0})
 
 
 @pytest.mark.parametrize('value', [math.nan, math.inf, -0.1, 100.1])
@@ -221,29 +180,25 @@ def test_values_outside_the_range_are_refused(tmp_path, value):
         load(tmp_path=tmp_path).encode({'pos_target': value})
 
 
-def test_single_register_writes_are_not_merged(tmp_path):
-    register_map = load(put('conventions', 'write_fc', 6), tmp_path)
-    assert register_map.encode({'pos_target': 1.0, 'neg_target': -1.0}) == [
-        (12, [10]),
-        (13, [0xFFF6]),
-    ]
-    assert load(tmp_path=tmp_path).encode({'pos_target': 1.0, 'neg_target': -1.0}) == [
-        (12, [10, 0xFFF6])
-    ]
+@pytest.mark.parametrize(
+    ('write_fc', 'spans'), [(6, [(12, [10]), (13, [0xFFF6])]), (16, [(12, [10, 0xFFF6])])]
+)
+def test_only_function_16_writes_consecutive_registers_together(tmp_path, write_fc, spans):
+    register_map = load(put('conventions', 'write_fc', write_fc), tmp_path)
+    assert register_map.encode({'pos_target': 1.0, 'neg_target': -1.0}) == spans
 
 
 def test_link_can_be_replaced():
-    register_map = load_map('valve_board')
-    assert (
-        register_map.with_link('10.0.0.1').link.port,
-        register_map.with_link(port=99).link.host,
-    ) == (5020, '127.0.0.1')
-    serial = register_map.with_link(serial_device='/dev/ttyACM0')
-    assert (serial.link.kind, serial.link.baudrate, serial.registers) == (
-        'rtu',
-        250_000,
-        register_map.registers,
-    )
+    tcp = load_map('valve_board')
+    assert tcp.with_link('10.0.0.1').link.port == 5020
+    assert tcp.with_link(port=99).link.host == '127.0.0.1'
+    serial = tcp.with_link(serial_device='/dev/ttyACM0')
+    assert (serial.link.kind, serial.link.baudrate) == ('rtu', 250_000)
+    assert serial.registers == tcp.registers
+    # An RTU map keeps its serial settings.
+    link = serial.link.model_copy(update={'baudrate': 19_200, 'parity': 'E', 'boot_s': 0.5})
+    other = serial.model_copy(update={'link': link}).with_link(serial_device='/dev/ttyUSB0')
+    assert other.link == link.model_copy(update={'device': '/dev/ttyUSB0'})
     with pytest.raises(RegisterMapError, match='give the serial device'):
         serial.with_link(host='10.0.0.1')
 
@@ -254,17 +209,6 @@ def test_only_loopback_is_local():
         assert register_map.with_link(host).link.local, host
     for host in ('10.0.0.1', 'localhost.evil.org', 'valves'):
         assert not register_map.with_link(host).link.local, host
-
-
-def test_a_serial_device_keeps_the_serial_settings_of_the_map():
-    content = yaml.safe_load(shipped_maps()['valve_board'].read_text())
-    content['link'] = {
-        'kind': 'rtu', 'device': '/dev/ttyUSB0', 'baudrate': 19_200, 'parity': 'E', 'stopbits': 2,
-        'unit_id': 7, 'timeout_s': 0.3, 'boot_s': 0.5,
-    }  # fmt: skip
-    before = RegisterMap.model_validate(content)
-    after = before.with_link(serial_device='/dev/ttyACM0').link
-    assert after == before.link.model_copy(update={'device': '/dev/ttyACM0'})
 
 
 @pytest.mark.parametrize(

@@ -1,18 +1,16 @@
 """Public Modbus clients with the emulated devices and the firmware."""
 
-import shutil
-import subprocess
+import contextlib
 import time
 
 import pytest
-from pymodbus.client import ModbusTcpClient
 
 from ..boards import Host, answered, keep_commanding, wait_for
 from ..conftest import RtuBoard
 
 pytestmark = pytest.mark.steady_clock
 
-PRESSURE, RUN = 0, 2
+RUN = 2
 
 
 @pytest.fixture
@@ -73,24 +71,15 @@ def test_pymodbustcp_drives_the_board(connect, tcp_board):
     assert tcp_board.watchdog_tripped()
 
 
-def instrument_of(device: str, timeout_s: float = 1.0):
-    """Return a minimalmodbus instrument on a serial port."""
-    minimalmodbus = pytest.importorskip(
-        'minimalmodbus', reason='pip install minimalmodbus (requirements/python.in)'
-    )
-    instrument = minimalmodbus.Instrument(device, 1, close_port_after_each_call=True)
-    instrument.serial.baudrate, instrument.serial.timeout = 250_000, timeout_s
-    minimalmodbus.serial.serialutil.Timeout.TIME = lambda _self: time.monotonic()
-    return instrument
-
-
 def test_minimalmodbus_drives_the_firmware(library):
     minimalmodbus = pytest.importorskip(
         'minimalmodbus', reason='pip install minimalmodbus (requirements/python.in)'
     )
     rig = RtuBoard(library)
-    instrument = instrument_of(rig.device)
-    try:
+    instrument = minimalmodbus.Instrument(rig.device, 1, close_port_after_each_call=True)
+    instrument.serial.baudrate, instrument.serial.timeout = 250_000, 1.0
+    minimalmodbus.serial.serialutil.Timeout.TIME = lambda _self: time.monotonic()
+    with contextlib.closing(rig):
         assert instrument.read_register(18, functioncode=4) == 0x5B06
         with pytest.raises(minimalmodbus.SlaveReportedException, match='device failure'):
             instrument.write_registers(107, [63, RUN])
@@ -102,130 +91,39 @@ def test_minimalmodbus_drives_the_firmware(library):
         assert instrument.read_register(101, signed=True) == -500
         with pytest.raises(minimalmodbus.IllegalRequestError):
             instrument.write_registers(100, [20_000] * 6 + [host.hold.next_code()])
-    finally:
-        rig.stop()
-
-
-class Foreign:
-    """Second client: pyModbusTCP on the emulated board, minimalmodbus on the firmware."""
-
-    def __init__(self, rig, connect):
-        self._client = connect(rig) if 'port' in rig.link else None
-        # minimalmodbus waits for the rest of every refusal
-        self._instrument = (
-            None if self._client else instrument_of(rig.second_link['serial_device'], timeout_s=0.1)
-        )
-
-    def read(self, address: int) -> int:
-        return (
-            self._client.read_holding_registers(address, 1)[0]
-            if self._client
-            else self._instrument.read_register(address)
-        )
-
-    def write(self, address: int, value: int) -> bool:
-        """Write one register with function 6; return True if accepted."""
-        if self._client:
-            return self._client.write_single_register(address, value)
-        return self._tried(self._instrument.write_register, address, value, 0, 6)
-
-    def write_many(self, address: int, values: list[int]) -> bool:
-        """Write registers with function 16; return True if accepted."""
-        if self._client:
-            return self._client.write_multiple_registers(address, values)
-        return self._tried(self._instrument.write_registers, address, values)
-
-    def _tried(self, write, *arguments) -> bool:
-        try:
-            write(*arguments)
-        except OSError:
-            return False
-        return True
 
 
 FOREIGN = {
-    'set points': lambda client: client.write_many(100, [9000] * 6),
-    'one set point': lambda client: client.write(103, 9000),
-    'vent': lambda client: client.write(108, 0),
-    'heartbeat counted up': lambda client: client.write(106, client.read(15) + 1 & 0xFFFF),
+    'set points': lambda client: client.write_multiple_registers(100, [9000] * 6),
+    'one set point': lambda client: client.write_single_register(103, 9000),
+    'vent': lambda client: client.write_single_register(108, 0),
+    'heartbeat counted up': lambda client: client.write_single_register(
+        106, client.read_holding_registers(15, 1)[0] + 1 & 0xFFFF
+    ),
 }
 
 
-def test_another_client_beside_the_driver_vents_the_board(connect, board_rig, make_driver):
-    recorder, foreign = make_driver(board_rig), Foreign(board_rig, connect)
+def test_another_client_beside_the_driver_vents_the_board(connect, tcp_board, make_driver):
+    recorder, foreign = make_driver(tcp_board), connect(tcp_board)
     driver = recorder.driver
     driver.connect()
     for name, write in FOREIGN.items():
         assert not answered(driver.arm)
-        keep_commanding(driver, board_rig, lambda: board_rig.plant.follows(board_rig.targets_pa))
-        written_s, written_device_s = time.monotonic(), board_rig.plant.device_clock_s()
+        keep_commanding(driver, tcp_board, lambda: tcp_board.plant.follows(tcp_board.targets_pa))
+        written_s, written_device_s = time.monotonic(), tcp_board.plant.device_clock_s()
         assert write(foreign) == (name == 'vent')
         wait_for(
-            lambda: board_rig.plant.vented and recorder.reasons,
+            lambda: tcp_board.plant.vented and recorder.reasons,
             2.0,
             f'vent and reason after {name}',
         )
-        assert board_rig.plant.changed_device_s - written_device_s <= 0.3
+        assert tcp_board.plant.changed_device_s - written_device_s <= 0.3
         assert recorder.disarmed_s - written_s <= 0.5
         assert recorder.reasons[0].startswith('the board vented itself: foreign_master (')
-        assert board_rig.board_faults() == 1 << 14
+        assert tcp_board.board_faults() == 1 << 14
         assert 'latched foreign_master' in answered(driver.arm)
-        changes = len(board_rig.plant.changes)
-        foreign.write_many(100, [9000] * 6)  # repeated, and moves nothing
+        changes = len(tcp_board.plant.changes)
+        FOREIGN['set points'](foreign)  # repeated, and moves nothing
         assert not answered(driver.clear_faults)
-        assert len(board_rig.plant.changes) == changes and board_rig.plant.vented
+        assert len(tcp_board.plant.changes) == changes and tcp_board.plant.vented
         recorder.reasons.clear()
-
-
-WRITES_OF_PYMODBUS = {
-    'coil': lambda client: client.write_coil(100, True),
-    'coils': lambda client: client.write_coils(100, [True] * 6),
-    'bits of a word': lambda client: client.mask_write_register(
-        address=108, and_mask=0, or_mask=RUN
-    ),
-    'words and a read': lambda client: client.readwrite_registers(
-        read_address=0, read_count=1, write_address=100, values=[9000]
-    ),
-    'words and a read of none': lambda client: client.readwrite_registers(
-        read_address=200, read_count=1, write_address=100, values=[9000]
-    ),
-}
-
-
-def test_every_kind_of_write_of_pymodbus_vents_a_held_board(connect, tcp_board):
-    holder = connect(tcp_board)
-    with ModbusTcpClient('127.0.0.1', port=tcp_board.device.port, timeout=2.0) as other:
-        for write in WRITES_OF_PYMODBUS.values():
-            host = Host(holder.write_multiple_registers)
-            assert host.claim() and host.run()
-            assert all(host.command([1000] * 6) for _ in range(3))
-            assert tcp_board.board_faults() == 0
-            assert write(other).isError()
-            assert tcp_board.board_faults() == 1 << 14
-            tcp_board.reset()
-
-
-def mbpoll(port: int, *arguments) -> str:
-    command = ['mbpoll', '-m', 'tcp', '-p', str(port), '-a', '1', '-0', '-1', '-o', '2', *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=10).stdout
-
-
-@pytest.mark.skipif(shutil.which('mbpoll') is None, reason='apt-get install mbpoll')
-def test_mbpoll_reads_and_writes_both(gripper, tcp_board):
-    assert 'Written 4 references' in mbpoll(
-        gripper.device.port, '-t', '4', '-r', '1', '127.0.0.1', '0', '1', '0', '65236'
-    )
-    wait_for(lambda: gripper.plant.follows([-30e3]))
-    wait_for(
-        lambda: (
-            '65236 (-300)'
-            in mbpoll(gripper.device.port, '-t', '4', '-r', '0', '-c', '1', '127.0.0.1')
-        )
-    )
-    assert '23302' in mbpoll(tcp_board.device.port, '-t', '3', '-r', '18', '-c', '1', '127.0.0.1')
-    assert 'Written 1 references' in mbpoll(
-        tcp_board.device.port, '-t', '4', '-r', '110', '127.0.0.1', str(0xA55A)
-    )
-    assert 'Written' not in mbpoll(
-        tcp_board.device.port, '-t', '4', '-r', '107', '127.0.0.1', '63', '2'
-    )

@@ -3,7 +3,7 @@
 import re
 from argparse import ArgumentTypeError
 
-from soft_arm_description.command_line import CommandLine
+from soft_arm_io.command_line import CommandLine
 
 _NAME = r'[A-Za-z][A-Za-z0-9_]*'
 
@@ -23,6 +23,6 @@ def _namespace(text: str) -> str:
     name = text.strip('/')
     if not re.fullmatch(rf'{_NAME}(/{_NAME})*', name) or len(name) > 200:
         raise ArgumentTypeError(
-            f'{text[:60]!r} is no namespace: use letters, digits and _, such as soft_arm'
+            f'{text[:60]!r} is not a namespace: use letters, digits and _, such as soft_arm'
         )
     return name

@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from soft_arm_control.errors import ControlError
 from soft_arm_control.grasping.gripper import Evidence
-from soft_arm_description.command_line import CommandLine, number_in
+from soft_arm_io.command_line import CommandLine, number_in
 
 EVIDENCE = {
     'either': Evidence.NONE,

@@ -10,10 +10,10 @@ from typing import Any
 
 from soft_arm_control.cli.arguments import add_namespace
 from soft_arm_control.errors import ControlError
-from soft_arm_control.tip.path_file import COLUMNS, FARTHEST_M, LONGEST_S, read_path
-from soft_arm_description.command_line import CommandLine, input_file, number_in
+from soft_arm_control.tip.path_file import COLUMNS, MAX_COORDINATE_M, MAX_TIME_S, read_path
+from soft_arm_io.command_line import CommandLine, input_file, number_in
 
-PRINT_EVERY_S = 1.0  # if standard error is not a terminal
+PRINT_PERIOD_S = 1.0  # if standard error is not a terminal
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -28,7 +28,7 @@ def _parser() -> CommandLine:
         'through the camera. The arm moves. Ctrl-C cancels the goal; the arm stops and holds its '
         'pressures until `softarm vent`.',
     )
-    coordinate = number_in(-FARTHEST_M, FARTHEST_M)
+    coordinate = number_in(-MAX_COORDINATE_M, MAX_COORDINATE_M)
     parser.add_argument(
         'target',
         nargs='*',
@@ -61,7 +61,7 @@ def _parser() -> CommandLine:
     )
     parser.add_argument(
         '--timeout-s',
-        type=number_in(0.1, LONGEST_S),
+        type=number_in(0.1, MAX_TIME_S),
         help="time limit [s] (default: the node's, 10)",
     )
     parser.add_argument(
@@ -92,7 +92,7 @@ def _move(options: argparse.Namespace) -> int:
             'give X Y Z in metres, such as 0.02 -0.01 0.25, or --path FILE.csv'
         )
     if options.axis is not None and math.hypot(*options.axis) < 1e-9:
-        raise ControlError('--axis 0 0 0 is no direction: give one such as 0 0 1, or leave it out')
+        raise ControlError('--axis 0 0 0 has no direction: give one such as 0 0 1, or leave it out')
     path = None if options.path is None else read_path(options.path)
     from soft_arm_control.ros.arm_client import ArmClient, tip_target  # ROS only when it is needed
 
@@ -170,7 +170,7 @@ class _Progress:
             sys.stderr.write(f'\r{line:60}')
             sys.stderr.flush()
             self._open = True
-        elif now_s - self._printed_s >= PRINT_EVERY_S:
+        elif now_s - self._printed_s >= PRINT_PERIOD_S:
             sys.stderr.write(f'{line}\n')
             self._printed_s = now_s
 

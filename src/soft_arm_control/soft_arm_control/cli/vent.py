@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from soft_arm_control.cli.arguments import add_namespace
 from soft_arm_control.errors import ControlError
-from soft_arm_description.command_line import CommandLine
+from soft_arm_io.command_line import CommandLine
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -15,7 +15,7 @@ def main(argv: list[str] | None = None) -> int:
         prog='softarm vent',
         description='Set every valve of the arm that runs in this ROS domain to ambient pressure. '
         'Nothing moves again until the driver is activated. '
-        'This is no emergency stop: see docs/explanation/safety.md.',
+        'This is not an emergency stop: see docs/explanation/safety.md.',
     )
     add_namespace(parser, 'soft_arm')
     parser.add_argument(

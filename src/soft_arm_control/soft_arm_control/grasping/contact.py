@@ -12,16 +12,16 @@ import numpy as np
 
 from soft_arm_control.grasping.no_load_reference import NoLoadReference
 
-WINDOW_PA = 12.0e3  # expected rise over which the rates are compared ..
-LONGEST_S = 1.0  # .. and the longest time
-# The smallest excess of this time is used: a sample with a late stamp makes a single peak.
-LASTING_S = 0.12
+WINDOW_PA = 12.0e3  # expected rise over which the rates are compared
+MAX_WINDOW_S = 1.0
+# The smallest excess of this time is used: a sample with a late stamp causes a single peak.
+MIN_EXCESS_DURATION_S = 0.12
 # Missing bend in this first rise of the closing is an error of the camera or of the reference.
 BASELINE_PA = 15.0e3
 # Excess in this first rise of the closing is caused by the supply or the driver.
 RATE_BASELINE_PA = 40.0e3
-SHAPES = 3  # number of shapes whose median is used, against single wrong detections
-KEPT_S = 5.0
+MEDIAN_SHAPES = 3  # median filter against single wrong detections
+HISTORY_S = 5.0
 
 
 class ContactDetector:
@@ -46,7 +46,7 @@ class ContactDetector:
         self._waiting: deque[tuple[float, float]] = deque()  # shapes newer than the newest pressure
         self._baseline_rad: list[float] = []
         self._begin_pa = math.nan  # first pressure of the closing
-        self._missing_rad: deque[float] = deque(maxlen=SHAPES)
+        self._missing_rad: deque[float] = deque(maxlen=MEDIAN_SHAPES)
         self.excess: float | None = None
         self.deficit_rad: float | None = None
         self.largest_excess: float | None = None
@@ -61,7 +61,7 @@ class ContactDetector:
         if self._last is None:
             self._begin_pa = pressure_pa
         self._history.append((stamp_s, pressure_pa))
-        while self._history[0][0] < stamp_s - KEPT_S:
+        while self._history[0][0] < stamp_s - HISTORY_S:
             self._history.popleft()
         if self._last is not None and self._reference.time_constants_s is not None:
             self._compare_rates(self._last, stamp_s, pressure_pa)
@@ -86,7 +86,7 @@ class ContactDetector:
         measured_pa = sum(row[2] for row in self._window)
         while (
             expected_pa - self._window[0][1] >= WINDOW_PA
-            or stamp_s - self._window[0][0] > LONGEST_S
+            or stamp_s - self._window[0][0] > MAX_WINDOW_S
         ):
             _, first_expected_pa, first_measured_pa = self._window.popleft()
             expected_pa -= first_expected_pa
@@ -99,9 +99,9 @@ class ContactDetector:
             return
         baseline = float(np.median(self._ratios)) if self._ratios else 1.0
         self._excesses.append((stamp_s, ratio / baseline - 1.0))
-        while len(self._excesses) > 1 and self._excesses[1][0] <= stamp_s - LASTING_S:
+        while len(self._excesses) > 1 and self._excesses[1][0] <= stamp_s - MIN_EXCESS_DURATION_S:
             self._excesses.popleft()
-        if self._excesses[0][0] > stamp_s - LASTING_S:
+        if self._excesses[0][0] > stamp_s - MIN_EXCESS_DURATION_S:
             return
         self.excess = min(excess for _, excess in self._excesses)
         self.largest_excess = max(self.excess, self.largest_excess or 0.0)
@@ -115,7 +115,7 @@ class ContactDetector:
             self._baseline_rad.append(missing_rad)
             return
         self._missing_rad.append(missing_rad - float(np.median(self._baseline_rad)))
-        if len(self._missing_rad) < SHAPES:
+        if len(self._missing_rad) < MEDIAN_SHAPES:
             return
         self.deficit_rad = float(np.median(self._missing_rad))
         self.largest_deficit_rad = max(self.deficit_rad, self.largest_deficit_rad or 0.0)

@@ -1,6 +1,6 @@
 """Grasp and release with the one chamber of a finger: pressure profile, contact and faults.
 
-Before a contact every end of a goal vents the finger. After a contact the finger goes on holding,
+Before a contact every end of a goal vents the finger. After a contact the finger keeps holding,
 because a falling object does more harm than a held one; only a release opens it. Without measured
 pressures nothing is commanded, so that the driver vents.
 """
@@ -19,7 +19,7 @@ from soft_arm_control.outcome import Outcome
 
 PERIOD_S = 0.02
 SHAPE_LAG_S = 0.2  # lag of the finger behind its pressure
-SHAPE_WAIT_S = 1.0  # longest wait for an image of the finger at rest
+MAX_SHAPE_WAIT_S = 1.0  # for an image of the finger at rest
 SHAPE = 'shape'  # source of the liveness monitor besides the driver
 
 
@@ -260,7 +260,7 @@ class Gripper:
         elif self._phase == 'close':
             # `ran_s` is limited, so that a stall does not become a jump of the command.
             self._command_pa = command_pa = min(command_pa + s.rate_pa_s * ran_s, goal.grip_pa)
-            if self._touched(goal):
+            if self._has_contact(goal):
                 self._contact_pa = pressure_pa
                 self._contact_s = now_s - self._start_s
                 self.holding = True
@@ -307,7 +307,7 @@ class Gripper:
         available = self._available(now_s)
         if not available or goal.evidence & ~available:
             raise GoalError(
-                f'required evidence: {_said(goal.evidence)}, available: {_said(available)}: '
+                f'required evidence: {_text(goal.evidence)}, available: {_text(available)}: '
                 'pressure needs `softarm calibrate grasp`, shape needs the finger detector'
             )
 
@@ -315,7 +315,7 @@ class Gripper:
         pressure = Evidence.NONE if self._reference.time_constants_s is None else Evidence.PRESSURE
         return pressure | (Evidence.SHAPE if self._sees(now_s) else Evidence.NONE)
 
-    def _touched(self, goal: GraspGoal) -> bool:
+    def _has_contact(self, goal: GraspGoal) -> bool:
         seen = self._seen_by()
         return goal.evidence & seen == goal.evidence if goal.evidence else bool(seen)
 
@@ -344,7 +344,7 @@ class Gripper:
         return (
             self.liveness.last_s(SHAPE) >= self._inside_s + SHAPE_LAG_S
             or not self._sees(now_s)
-            or now_s - self._inside_s > SHAPE_WAIT_S
+            or now_s - self._inside_s > MAX_SHAPE_WAIT_S
         )
 
     def _enter(self, phase: str) -> None:
@@ -352,9 +352,9 @@ class Gripper:
         self._inside_s = None
 
     def _no_contact(self, goal: GraspGoal, now_s: float, pressure_pa: float) -> str:
-        evidence = _said(goal.evidence or self._available(now_s))
+        evidence = _text(goal.evidence or self._available(now_s))
         seen = self._seen_by()
-        but = f'; only {_said(seen)} showed one' if seen else ''
+        but = f'; only {_text(seen)} showed one' if seen else ''
         return f'closed to {pressure_pa / 1e3:.1f} kPa without a contact by {evidence}{but}: vented'
 
     def _end(
@@ -375,14 +375,14 @@ class Gripper:
             self.status(now_s),
             outcome=outcome,
             end_state=end_state,
-            open_by_shape=opened and self._looks_open(now_s),
+            open_by_shape=opened and self._open_by_shape(now_s),
         )
         self._phase = 'hold' if self.holding else 'idle'
         if outcome is Outcome.CANCELLED:
             message = f'{message}; {end_state.value}'
         return replace(status, message=message)
 
-    def _looks_open(self, now_s: float) -> bool:
+    def _open_by_shape(self, now_s: float) -> bool:
         if self._bends_rad is None or self._pressure_pa is None or not self._sees(now_s):
             return False
         missing_rad = abs(
@@ -391,7 +391,7 @@ class Gripper:
         return missing_rad <= max(0.2, 2 * self._reference.deficit_limit_rad)
 
 
-def _said(evidence: Evidence) -> str:
+def _text(evidence: Evidence) -> str:
     return {
         Evidence.NONE: 'none',
         Evidence.PRESSURE: 'pressure',

@@ -6,14 +6,14 @@ import numpy as np
 
 from soft_arm_control.errors import IdentificationError
 from soft_arm_control.grasping.contact import ContactDetector
-from soft_arm_control.grasping.no_load_reference import GRID_PA, NoLoadReference
+from soft_arm_control.grasping.no_load_reference import GRID_STEP_PA, NoLoadReference
 
-_SMOOTH_S = 0.2
-_DEGREE = 5  # of the polynomials of bend over pressure; cubic would not fit hysteresis and lag
-_MARGIN = 1.5  # contact limit over the largest value of the recorded closings
-# Smallest contact limits: below these the noise of a measurement looks like a contact.
-_LEAST_EXCESS = 0.25
-_LEAST_DEFICIT_RAD = 0.06
+_FILTER_S = 0.2
+_DEGREE = 5  # of the polynomials of bend over pressure; cubic does not fit hysteresis and lag
+_LIMIT_MARGIN = 1.5  # contact limit over the largest value of the recorded closings
+# Below these limits measurement noise is mistaken for contact.
+_MIN_EXCESS_LIMIT = 0.25
+_MIN_DEFICIT_LIMIT_RAD = 0.06
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,22 +43,22 @@ def identify(closings: list[Closing]) -> tuple[NoLoadReference, dict[str, float]
     low_pa = max(c.pressures_pa.min() for c in closings)
     high_pa = min(c.pressures_pa.max() for c in closings)
     shapes = min(len(c.shape_times_s) for c in closings)
-    if high_pa - low_pa < 4 * GRID_PA or shapes < 10:
+    if high_pa - low_pa < 4 * GRID_STEP_PA or shapes < 10:
         raise IdentificationError(
             f'closings have {(high_pa - low_pa) / 1e3:.0f} kPa in common and at least {shapes} '
-            f'shapes each, {4 * GRID_PA / 1e3:.0f} kPa and 10 are needed: '
+            f'shapes each, {4 * GRID_STEP_PA / 1e3:.0f} kPa and 10 are needed: '
             'check that the driver and the finger detector run, and close further'
         )
-    grid_pa = np.linspace(low_pa, high_pa, 1 + round((high_pa - low_pa) / GRID_PA))
+    grid_pa = np.linspace(low_pa, high_pa, 1 + round((high_pa - low_pa) / GRID_STEP_PA))
     time_constants_s = np.median([_time_constants_s(c, grid_pa) for c in closings], axis=0)
     free = NoLoadReference(grid_pa, time_constants_s, _bends_rad(closings, grid_pa), np.inf, np.inf)
-    seen = [watch(free, closing) for closing in closings]
-    excess = max(d.largest_excess or 0.0 for d in seen)
-    deficit_rad = max(d.largest_deficit_rad or 0.0 for d in seen)
+    detectors = [replay(free, closing) for closing in closings]
+    excess = max(d.largest_excess or 0.0 for d in detectors)
+    deficit_rad = max(d.largest_deficit_rad or 0.0 for d in detectors)
     limited = replace(
         free,
-        excess_limit=max(_LEAST_EXCESS, _MARGIN * excess),
-        deficit_limit_rad=max(_LEAST_DEFICIT_RAD, _MARGIN * deficit_rad),
+        excess_limit=max(_MIN_EXCESS_LIMIT, _LIMIT_MARGIN * excess),
+        deficit_limit_rad=max(_MIN_DEFICIT_LIMIT_RAD, _LIMIT_MARGIN * deficit_rad),
     )
     return limited, {'largest_excess_share': excess, 'largest_deficit_rad': deficit_rad}
 
@@ -71,7 +71,7 @@ def _time_constants_s(closing: Closing, grid_pa: np.ndarray) -> np.ndarray:
     """
     p = closing.pressures_pa
     period_s = float(np.median(np.diff(closing.times_s)))
-    width = max(3, round(_SMOOTH_S / period_s))
+    width = max(3, round(_FILTER_S / period_s))
     window = np.full(width, 1 / width)
     rise_pa = np.convolve(np.diff(p), window, 'valid')
     lag_pa = np.convolve((closing.set_points_pa - p)[:-1], window, 'valid')
@@ -102,7 +102,7 @@ def _bends_rad(closings: list[Closing], grid_pa: np.ndarray) -> np.ndarray:
     )
 
 
-def watch(free: NoLoadReference, closing: Closing) -> ContactDetector:
+def replay(free: NoLoadReference, closing: Closing) -> ContactDetector:
     """Return a detector that has processed a whole recorded closing."""
     detector = ContactDetector(free)
     for stamp_s, bends_rad in zip(closing.shape_times_s, closing.bends_rad, strict=True):

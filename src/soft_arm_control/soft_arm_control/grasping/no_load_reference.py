@@ -16,11 +16,11 @@ from soft_arm_description.calibration import CalibrationError, Values, load_cali
 from soft_arm_description.rig import Rig
 from soft_arm_description.robot import Robot
 from soft_arm_description.segments import SingleBendSegment
-from soft_arm_description.yaml_file import Number
+from soft_arm_io.fields import Number
 
 # Contact limit of the total bend for coefficients from the robot file, which were not measured.
 NOMINAL_DEFICIT_RAD = 0.2
-GRID_PA = 5.0e3  # step of the pressures of a reference
+GRID_STEP_PA = 5.0e3  # between the pressures of a reference
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +61,11 @@ def from_robot(robot: Robot) -> NoLoadReference:
     segments = [s for s in robot.segments if isinstance(s, SingleBendSegment)]
     if len(robot.chambers) != 1 or len(segments) < len(robot.segments):
         raise IdentificationError(
-            f'{robot.name} is no finger: every segment must be a single_bend on one chamber, '
+            f'{robot.name} is not a finger: every segment must be a single_bend on one chamber, '
             'as in four_piece_finger'
         )
     low_pa, high_pa = robot.pressure_limits_pa[:, 0]
-    pressures_pa = np.linspace(low_pa, high_pa, 1 + round((high_pa - low_pa) / GRID_PA))
+    pressures_pa = np.linspace(low_pa, high_pa, 1 + round((high_pa - low_pa) / GRID_STEP_PA))
     bends_rad = [
         np.polynomial.Polynomial(s.theta_coefficients_rad)(pressures_pa / s.pressure_unit_pa)
         for s in segments

@@ -11,8 +11,8 @@ from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import TipTarget
 from soft_arm_node_kit.session import Session
 
-LONGEST_S = 3700.0  # a goal's own limits are at most an hour together
-# Phase, distance [m] (NaN while no ring is seen), time since the start [s].
+MAX_GOAL_S = 3700.0  # a goal's own limits are at most an hour together
+# Phase, distance [m] (NaN while the tip is not measured), time since the start [s].
 OnFeedback = Callable[[str, float, float], None]
 
 
@@ -33,7 +33,7 @@ class ArmClient(Session):
     ) -> MoveTip.Result:
         """Bring the tip to a target; 0 takes the node's default tolerance [m] and timeout [s].
 
-        In open loop the tip is where the model says, and nothing needs to measure it.
+        In open loop the model determines the tip, and it need not be measured.
         """
         goal = MoveTip.Goal(
             target=target, tolerance_m=tolerance_m, timeout_s=timeout_s, open_loop=open_loop
@@ -42,7 +42,7 @@ class ArmClient(Session):
             MoveTip,
             'move_tip',
             goal,
-            LONGEST_S,
+            MAX_GOAL_S,
             lambda f: on_feedback(f.phase, f.error_m, f.elapsed_s),
         )
 
@@ -55,12 +55,12 @@ class ArmClient(Session):
             FollowPath,
             'follow_path',
             FollowPath.Goal(waypoints=list(waypoints), times_s=list(times_s)),
-            LONGEST_S,
+            MAX_GOAL_S,
             lambda f: on_feedback(f'waypoint {f.waypoint + 1} of {count}', f.error_m, f.elapsed_s),
         )
 
     def vent(self) -> tuple[bool, str]:
-        """Vent the driver's device; returns whether it did, and what the driver says."""
+        """Vent the driver's device; return success and the driver's message."""
         response = self.call(Trigger, 'vent', Trigger.Request())
         return response.success, response.message
 

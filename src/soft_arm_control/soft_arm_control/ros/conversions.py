@@ -33,11 +33,11 @@ ERROR_CODES = {
     Outcome.REPLACED: MoveTip.Result.REPLACED,
     Outcome.TF_ERROR: MoveTip.Result.TF_ERROR,
 }
-OLDEST_S = 2.0  # largest age of a usable sample
-AHEAD_S = 0.5  # largest time by which the stamp of a usable sample lies in the future
-TARGET_LINE_M = 0.003  # width of the marker's lines
-TARGET_REACH_M = 0.05  # half length of the marker's lines if the robot has no ring
-TARGET_BEYOND_RING = 1.5  # half length of the marker's lines, in sizes of the ring
+MAX_SAMPLE_AGE_S = 2.0
+MAX_FUTURE_STAMP_S = 0.5
+MARKER_LINE_WIDTH_M = 0.003
+MARKER_HALF_SIZE_PER_RING = 1.5
+DEFAULT_MARKER_HALF_SIZE_M = 0.05  # for a robot without a ring
 
 
 def recent_s(stamp, now_s: float) -> float:
@@ -47,11 +47,11 @@ def recent_s(stamp, now_s: float) -> float:
         MessageError: If it is too far from the present time `now_s` [s].
     """
     at_s = seconds(stamp)
-    if not now_s - OLDEST_S <= at_s <= now_s + AHEAD_S:
+    if not now_s - MAX_SAMPLE_AGE_S <= at_s <= now_s + MAX_FUTURE_STAMP_S:
         age = (
-            f'{now_s - at_s:.1f} s old, limit {OLDEST_S} s'
+            f'{now_s - at_s:.1f} s old, limit {MAX_SAMPLE_AGE_S} s'
             if at_s < now_s
-            else f'{at_s - now_s:.1f} s in the future, limit {AHEAD_S} s'
+            else f'{at_s - now_s:.1f} s in the future, limit {MAX_FUTURE_STAMP_S} s'
         )
         raise MessageError(f'its stamp is {age}: check the clocks, and that nothing replays a bag')
     return at_s
@@ -73,11 +73,11 @@ def command_message(pressures_pa, robot: Robot, node: Node) -> ChamberPressures:
 
 
 def tip_from_msg(message: PoseWithCovarianceStamped, frame: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ring centre [m], shape (3,), and its covariance [m^2], shape (3, 3).
+    """Return the measured tip [m], shape (3,), and its covariance [m^2], shape (3, 3).
 
     Raises:
         MessageError: If the pose is in another frame than `frame`, a value is not finite, the
-            orientation is no unit quaternion, or the covariance is not positive semidefinite.
+            orientation is not a unit quaternion, or the covariance is not positive semidefinite.
     """
     if message.header.frame_id != frame:
         raise MessageError(
@@ -93,7 +93,7 @@ def tip_from_msg(message: PoseWithCovarianceStamped, frame: str) -> tuple[np.nda
     ):
         raise MessageError('its pose or covariance is not finite')
     if abs(np.linalg.norm(q_xyzw) - 1.0) > 0.01:
-        raise MessageError(f'its orientation {q_xyzw.tolist()} is no unit quaternion')
+        raise MessageError(f'its orientation {q_xyzw.tolist()} is not a unit quaternion')
     return point_m, position_covariance(covariance)
 
 
@@ -162,11 +162,11 @@ def target_marker(point_m: np.ndarray, robot: Robot, node: Node) -> Marker:
     )
     marker.pose.position = point_message(point_m)
     marker.pose.orientation.w = 1.0
-    marker.scale = Vector3(x=TARGET_LINE_M)
+    marker.scale = Vector3(x=MARKER_LINE_WIDTH_M)
     marker.color = ColorRGBA(r=0.1, g=0.8, b=0.3, a=0.9)
-    reach_m = TARGET_REACH_M
+    reach_m = DEFAULT_MARKER_HALF_SIZE_M
     if robot.ring:
-        reach_m = TARGET_BEYOND_RING * max(robot.ring.radius_m, robot.ring.height_m / 2)
+        reach_m = MARKER_HALF_SIZE_PER_RING * max(robot.ring.radius_m, robot.ring.height_m / 2)
     marker.points = [
         point_message(sign * reach_m * axis) for axis in np.eye(3) for sign in (-1.0, 1.0)
     ]

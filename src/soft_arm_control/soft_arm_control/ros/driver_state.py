@@ -1,6 +1,6 @@
 """Report to the liveness monitor of a controller whether the driver is active.
 
-The driver's `transition_event` arrives at once. Its diagnostics (value `state`, every second)
+The driver's `transition_event` arrives immediately. Its diagnostics (value `state`, every second)
 correct events that another node sent.
 """
 

@@ -1,12 +1,12 @@
-"""Run the goals of all actions of a node by one convention.
+"""Run the goals of all actions of a node with the same rules.
 
 Every goal is accepted and ends exactly once. One goal at a time is active, and the newest valid
 goal wins: when it starts, the active goal and all older goals that still wait end ABORTED with the
 code REPLACED. An invalid goal ends ABORTED with the reason and changes nothing else. A goal that
 its client cancels ends CANCELED, also while it still waits.
 
-The coroutine of a goal goes on at each tick of the control loop: rclpy itself would call a waiting
-coroutine over and over and take a core with it. Until a goal ends its state is therefore ACCEPTED.
+The coroutine of a goal is resumed at each tick of the control loop; rclpy itself would poll a
+waiting coroutine in a busy loop. Until a goal ends its state is therefore ACCEPTED.
 """
 
 import itertools
@@ -46,7 +46,7 @@ class Action:
     feedback: Callable[[Any], Any]
 
 
-class _GivenUpError(Exception):
+class _AbandonedError(Exception):
     """A waiting goal was cancelled or replaced."""
 
 
@@ -59,29 +59,29 @@ class Job:
         self.action = action
         self._now_s = now_s
         self.ended: Future = Future()  # resolves to the status that the goal ends with
-        self.course: Coroutine  # returns that status
+        self.coroutine: Coroutine  # returns that status
         self.replaced = False
         self._waiting: tuple[Callable[[], bool], float, Future] | None = None
 
     @property
-    def given_up(self) -> bool:
+    def abandoned(self) -> bool:
         """Return whether the goal was cancelled or replaced before it started."""
         return self.replaced or self.handle.is_cancel_requested
 
     async def until(self, condition: Callable[[], bool], limit_s: float) -> bool:
-        """Wait until a condition holds, while the loop goes on; return False after the limit."""
+        """Wait until a condition holds, while the loop runs; return False after the limit."""
         if not condition():
             self._waiting = condition, self._now_s() + limit_s, Future()
             await self._waiting[2]
-        if self.given_up:
-            raise _GivenUpError
+        if self.abandoned:
+            raise _AbandonedError
         return condition()
 
     def poll(self, now_s: float) -> None:
-        """End the wait if its condition holds, its time is over or the goal was given up."""
+        """End the wait if its condition holds, its time is over or the goal was abandoned."""
         if self._waiting:
             condition, until_s, woken = self._waiting
-            if self.given_up or now_s > until_s or condition():
+            if self.abandoned or now_s > until_s or condition():
                 self._waiting = None
                 woken.set_result(None)
 
@@ -142,7 +142,7 @@ class GoalRunner:
         """Send feedback or end the goal by the controller's status, then start waiting goals."""
         self._status = status
         if status.outcome is not None:
-            self._note(status)
+            self._record_failure(status)
         job = self._running
         if job is not None:
             self._ticks += 1
@@ -150,11 +150,11 @@ class GoalRunner:
                 self._end(status)
             elif self._ticks % FEEDBACK_TICKS == 0:
                 job.handle.publish_feedback(job.action.feedback(status))
-        for waiting in tuple(self._starting):  # of which the status says nothing yet
+        for waiting in tuple(self._starting):  # not covered by the status yet
             waiting.poll(now_s)
-            self._go_on(waiting)
+            self._resume(waiting)
 
-    def _note(self, status) -> None:
+    def _record_failure(self, status) -> None:
         failed = status.outcome not in SUCCESSES
         self.failure = f'{status.outcome.value}: {status.message}' if failed else ''
         if failed:
@@ -162,16 +162,16 @@ class GoalRunner:
 
     def _accept(self, action: Action, handle) -> None:
         job = Job(next(self._numbers), handle, action, self._node.now_s)
-        job.course = self._run(job)
-        self._go_on(job)
+        job.coroutine = self._run(job)
+        self._resume(job)
 
     async def _run(self, job: Job):
         return await self._start(job) or await job.ended
 
-    def _go_on(self, job: Job) -> None:
+    def _resume(self, job: Job) -> None:
         """Continue the coroutine of a goal; when it returns, send the result."""
         try:
-            job.course.send(None)
+            job.coroutine.send(None)
             return
         except StopIteration as returned:
             end = partial(_end_with, job.action, returned.value)
@@ -186,7 +186,7 @@ class GoalRunner:
             await job.action.start(job)
         except GoalError as error:
             return self._refused(error.outcome, str(error))
-        except _GivenUpError:
+        except _AbandonedError:
             if job.handle.is_cancel_requested:
                 return self._refused(Outcome.CANCELLED, CANCELLED)
             return self._refused(Outcome.REPLACED, REPLACED)
@@ -202,7 +202,7 @@ class GoalRunner:
     def _end(self, status) -> None:
         job, self._running = self._running, None
         job.ended.set_result(status)
-        self._go_on(job)
+        self._resume(job)
 
 
 def _end_with(action: Action, status, handle):
@@ -222,4 +222,4 @@ def _raise(error: Exception, _handle):
 
 
 def _no_goal_ends_here(_handle):
-    raise AssertionError('every goal ends with a callback of its own')
+    raise AssertionError('goals end through their Job')

@@ -7,7 +7,7 @@ from soft_arm_msgs.srv import PlaceObject
 from soft_arm_node_kit.session import Session
 
 NAMESPACE = 'gripper'
-LONGEST_S = 3700.0  # a goal's own limit is at most an hour
+MAX_GOAL_S = 3700.0  # a goal's own limit is at most an hour
 END_STATES = {
     'grasp': ('nothing commanded', 'holding', 'vented', 'other goal'),
     'release': ('nothing commanded', 'open', 'vented', 'other goal'),
@@ -32,7 +32,7 @@ class GripperClient(Session):
         goal = Grasp.Goal(
             evidence=evidence.value, grip_pa=grip_pa, squeeze_pa=squeeze_pa, timeout_s=timeout_s
         )
-        return self._fields('grasp', self.act(Grasp, 'grasp', goal, LONGEST_S))
+        return self._fields('grasp', self.act(Grasp, 'grasp', goal, MAX_GOAL_S))
 
     def release(self, stay_open: bool, timeout_s: float) -> dict:
         """Release; returns the result's fields."""
@@ -42,7 +42,7 @@ class GripperClient(Session):
                 Release,
                 'release',
                 Release.Goal(stay_open=stay_open, timeout_s=timeout_s),
-                LONGEST_S,
+                MAX_GOAL_S,
             ),
         )
 

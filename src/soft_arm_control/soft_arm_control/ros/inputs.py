@@ -9,7 +9,7 @@ from soft_arm_control.ros.conversions import recent_s
 from soft_arm_node_kit.diagnostics import RateMeter
 from soft_arm_node_kit.node import Node
 
-LOG_PERIOD_S = 5.0  # shortest time between two warnings
+MIN_LOG_PERIOD_S = 5.0
 
 
 class Inputs:
@@ -49,4 +49,4 @@ class Inputs:
             self.rates[topic].tick()
         except MessageError as error:
             self.ignored, self.fault = self.ignored + 1, f'{topic} ignored: {error}'
-            self._node.get_logger().warning(self.fault, throttle_duration_sec=LOG_PERIOD_S)
+            self._node.get_logger().warning(self.fault, throttle_duration_sec=MIN_LOG_PERIOD_S)

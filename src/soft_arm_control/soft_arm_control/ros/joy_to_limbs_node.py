@@ -1,9 +1,9 @@
 """Node `joy_to_limbs`: a joystick moves the tendon segments of an assembly's robots.
 
-In: `joy` (sensor_msgs/Joy); `limb_configuration`, from which it goes on. Out: `limb_configuration`
-(ArmConfiguration) at 50 Hz while a stick is off its rest, else nothing. When `joy` has been silent
-for `timeout_s` the limbs stop. Segment k of `segments` bends by `x_axes[k]` and `y_axes[k]` and
-lengthens by `length_axes[k]` while `buttons[k]` is held; -1: none.
+In: `joy` (sensor_msgs/Joy); `limb_configuration`, from which it continues. Out:
+`limb_configuration` (ArmConfiguration) at 50 Hz while a stick is deflected. When `joy` has been
+silent for `timeout_s` the limbs stop. Segment k of `segments` bends by `x_axes[k]` and `y_axes[k]`
+and lengthens by `length_axes[k]` while `buttons[k]` is held; -1: none.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from sensor_msgs.msg import Joy
 from std_msgs.msg import Header
 
 from soft_arm_control.errors import ControlError
-from soft_arm_control.joystick import NONE, Grip, Joystick
+from soft_arm_control.joystick import NONE, Joystick, SegmentBinding
 from soft_arm_control.tip.command_shaper import PERIOD_S
 from soft_arm_description.assembly import load_assembly
 from soft_arm_kinematics.errors import KinematicsError
@@ -52,7 +52,7 @@ class JoyToLimbsParameters:
 
 
 class JoyToLimbsNode(Node):
-    """Connects `soft_arm_control.joystick` to topics."""
+    """Connect `soft_arm_control.joystick` to topics."""
 
     def __init__(self):
         super().__init__('joy_to_limbs')
@@ -64,9 +64,11 @@ class JoyToLimbsNode(Node):
                 f'segments, x_axes, y_axes, length_axes, buttons have {counts} values: give as '
                 'many of each'
             )
-        grips = [Grip(*row) for row in zip(*columns, strict=True)]
+        bindings = [SegmentBinding(*row) for row in zip(*columns, strict=True)]
         robots = [mounted.robot for mounted in load_assembly(p.assembly).robots]
-        self._joystick = Joystick(robots, grips, p.bend_rate_rad_s, p.length_rate_m_s, p.dead_zone)
+        self._joystick = Joystick(
+            robots, bindings, p.bend_rate_rad_s, p.length_rate_m_s, p.dead_zone
+        )
         self._timeout_s, self._fault = p.timeout_s, ''
         self._joy, self._heard_s, self._rate = Joy(), -np.inf, diagnostics.RateMeter(self.now_s)
         self._publisher = self.create_publisher(
@@ -89,9 +91,9 @@ class JoyToLimbsNode(Node):
         try:
             arcs = arcs_from_msg(message)
         except KinematicsError:
-            return  # what moves the limbs says why it ignores it
+            return  # the receiving node reports the error
         for segment, *arc in arcs:
-            self._joystick.hear(segment, *arc)
+            self._joystick.follow(segment, *arc)
 
     def _tick(self) -> None:
         if self.steady_s() - self._heard_s > self._timeout_s:

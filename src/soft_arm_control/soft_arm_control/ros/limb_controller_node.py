@@ -94,9 +94,9 @@ class LimbControllerNode(Node):
         except Exception as error:
             self._failed = error
 
-    def _send(self, arm: Arm, actuation: np.ndarray) -> None:
+    def _send(self, arm: Arm, q: np.ndarray) -> None:
         stamp = self.get_clock().now().to_msg()
-        theta, phi, ell = np.array([actuation[columns] for columns in arm.columns]).T
+        theta, phi, ell = np.array([q[columns] for columns in arm.columns]).T
         self._publisher.publish(
             ArmConfiguration(
                 header=Header(stamp=stamp, frame_id=self.get_fully_qualified_name()),

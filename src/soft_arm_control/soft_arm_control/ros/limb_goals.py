@@ -1,4 +1,4 @@
-"""Prepare goals of `move_tip` of an arm of tendons and run them.
+"""Prepare and run goals of `move_tip` of a tendon-driven arm.
 
 Message -> point in the arm's base frame through tf -> configuration by inverse kinematics in this
 process -> `LimbMove`, which corrects it by the measured tip.
@@ -25,8 +25,8 @@ from soft_arm_kinematics.ros.target_frames import TargetFrameError, TargetFrames
 from soft_arm_msgs.action import MoveTip
 from soft_arm_node_kit.node import Node
 
-TIP_AGE_S = 0.5  # an older tip is not measured
-IK_WAIT_S = 5.0  # for the solver, which may be loading
+MAX_TIP_AGE_S = 0.5  # an older tip counts as not measured
+IK_TIMEOUT_S = 5.0  # for the solver, which may be loading
 
 
 class TendonArm:
@@ -52,7 +52,7 @@ class TendonArm:
         send: Callable[[Arm, np.ndarray], None],
     ):
         self.arm, self.solver = Arm(robot), None  # the solver is loaded in another thread
-        self.command = self.arm.rest_actuation
+        self.command = self.arm.rest_q
         self.taken = ''  # why the goal must end
         self._node, self._send = node, send
         self._tolerance_m, self._timeout_s = tolerance_m, timeout_s
@@ -102,7 +102,7 @@ class TendonArm:
         """Return the measured tip in the base frame [m], (3,); None if tf has no recent one."""
         now_s = self._node.now_s()
         try:
-            if now_s - self._frames.newest_s(self._tip.frame_id) > TIP_AGE_S:
+            if now_s - self._frames.newest_s(self._tip.frame_id) > MAX_TIP_AGE_S:
                 return None
             return self._frames.to_base(self._tip, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))[0]
         except TargetFrameError:
@@ -115,7 +115,7 @@ class TendonArm:
         tolerance_m = limit('tolerance_m', request.tolerance_m, self._tolerance_m)
         timeout_s = limit('timeout_s', request.timeout_s, self._timeout_s)
         (point_m,), (axis,) = await in_base_frame(job, self._frames, [request.target])
-        if not await job.until(lambda: self.solver is not None, IK_WAIT_S):
+        if not await job.until(lambda: self.solver is not None, IK_TIMEOUT_S):
             raise IkUnavailableError(
                 'inverse kinematics is being prepared: wait until the diagnostics say it is ready'
             )
@@ -140,11 +140,11 @@ class TendonArm:
         except KinematicsError as error:
             raise GoalError(str(error)) from error
         if not found.solutions:
-            sag = '' if found.reachable else '; its weight may keep the limb from there'
+            sag = '' if found.reachable else '; its weight may keep the limb away from there'
             raise OutsideWorkspaceError(f'{found.message}{sag}')
-        return found.solutions[0].actuation
+        return found.solutions[0].q
 
     def _cancel(self, now_s: float) -> Status:
         self._move = None
-        message = 'cancelled by the client; the limb keeps its shape'
+        message = 'cancelled by the client; the limb keeps its configuration'
         return replace(self._status, phase='idle', outcome=Outcome.CANCELLED, message=message)

@@ -34,9 +34,9 @@ from soft_arm_node_kit.parameters import declare, parameter
 from soft_arm_node_kit.runner import run
 from soft_arm_node_kit.ticker import Ticker
 
-LATENCIES_KEPT = 3000
+MAX_LATENCY_SAMPLES = 3000
 MARKER_TICKS = 5
-LONGEST_TROUBLE = 100  # characters of the tracker's message
+MAX_REASON_LENGTH = 100  # characters of the tracker's message
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class TipControllerNode(Node):
         self._status, self._ticks = Status(), 0
         self._tracker = f'{self.get_namespace().strip("/")}/tip_tracker'.lstrip('/')
         self._uncommanded_stamp_s: float | None = None  # of the newest tip pose
-        self._latencies_s: deque[float] = deque(maxlen=LATENCIES_KEPT)
+        self._latencies_s: deque[float] = deque(maxlen=MAX_LATENCY_SAMPLES)
         self._inputs = Inputs(self)
         subscribe, liveness = self._inputs.subscribe, self._controller.liveness
         subscribe(ChamberPressures, 'pressures', self._on_pressures, qos.SENSOR)
@@ -103,7 +103,7 @@ class TipControllerNode(Node):
 
     def _on_diagnostics(self, status: DiagnosticStatus) -> None:
         if status.name == self._tracker:
-            self._controller.tip_trouble = status.message[:LONGEST_TROUBLE]
+            self._controller.tip_trouble = status.message[:MAX_REASON_LENGTH]
 
     def _tick(self) -> None:
         now_s = self.now_s()

@@ -4,7 +4,7 @@ In: `pressures`, `tip_pose`. Out: `tip_estimate` (PointStamped in the base frame
 of pressures, and diagnostics. It publishes no command, so it can run with a replayed bag. A message
 with a value that is not finite, another frame or an old stamp is ignored, as in `tip_controller`.
 It has no residual model, which `tip_controller` learns at its goals. When time jumps back, as in a
-bag that is played again, the estimate is reset.
+bag that is replayed, the estimate is reset.
 """
 
 from dataclasses import dataclass

@@ -27,8 +27,8 @@ from soft_arm_msgs.msg import TipTarget
 from soft_arm_msgs.srv import SolveIK
 from soft_arm_node_kit.node import Node
 
-IK_TIMEOUT_S = 2.0  # for the service to appear; its node may just be starting
-IK_ANSWER_S = 5.0  # for the response of the service
+IK_SERVICE_TIMEOUT_S = 2.0  # for the service to appear; its node may just be starting
+IK_RESPONSE_TIMEOUT_S = 5.0  # for the response of the service
 
 
 class TipGoals:
@@ -131,9 +131,9 @@ class TipGoals:
         self._controller.start(goal, self._node.now_s())
 
     async def _solve_ik(self, job: Job, point_m: np.ndarray, axis: np.ndarray) -> list[float]:
-        """Return the best lengths [m] from `solve_ik`; the control loop goes on meanwhile."""
+        """Return the best lengths [m] from `solve_ik`; the control loop continues meanwhile."""
         present_m = self._present_m()
-        if not await job.until(lambda: self.ik_ready, IK_TIMEOUT_S):
+        if not await job.until(lambda: self.ik_ready, IK_SERVICE_TIMEOUT_S):
             raise IkUnavailableError(
                 'service solve_ik is not available: start inverse_kinematics, wait until it has '
                 'compiled (see its diagnostics), or give lengths_m with the target'
@@ -147,12 +147,12 @@ class TipGoals:
         )
         future = self._ik.call_async(request)
         try:
-            answered = await job.until(future.done, IK_ANSWER_S)
+            answered = await job.until(future.done, IK_RESPONSE_TIMEOUT_S)
         finally:
             self._ik.remove_pending_request(future)
         if not answered or future.exception():
             raise IkUnavailableError(
-                f'service solve_ik gave no answer within {IK_ANSWER_S} s: '
+                f'service solve_ik gave no answer within {IK_RESPONSE_TIMEOUT_S} s: '
                 'is inverse_kinematics running?'
             )
         answer = future.result()

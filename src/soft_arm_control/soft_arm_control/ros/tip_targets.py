@@ -13,7 +13,7 @@ from soft_arm_control.tip.goal_planning import checked_point
 from soft_arm_kinematics.ros.target_frames import TargetFrameError, TargetFrames
 from soft_arm_msgs.msg import TipTarget
 
-TF_WAIT_S = 1.0  # for the transform of a target's frame
+TF_TIMEOUT_S = 1.0  # for the transform of a target's frame
 
 
 def rejected(outcome: Outcome, message: str) -> Status:
@@ -41,7 +41,7 @@ async def in_base_frame(
         FrameError: If tf does not know the transform of a target's frame.
         GoalError: If a point is not finite or is too far away.
     """
-    await job.until(lambda: all(frames.known(t.header) for t in targets), TF_WAIT_S)
+    await job.until(lambda: all(frames.known(t.header) for t in targets), TF_TIMEOUT_S)
     points_m, axes = [], []
     for target in targets:
         position, axis = target.position, target.axis

@@ -1,21 +1,21 @@
 """Kalman filter on the model bias: the tip position from measured pressures and the camera.
 
-The model tip at an image's stamp is the forward kinematics of the pressures measured then,
-through the identified hysteresis and creep of the bellows and lag of the mechanics. The measured
-ring position minus the model tip is the model error. The residual model predicts a part of it; the
-rest, the bias, is a random walk whose deviation grows with time and with the way between two
-images. Measurement and model are compared at the image's own stamp, so neither the camera's delay
-nor the valves' lag biases the estimate.
+The model tip at an image's stamp is the forward kinematics of the pressures measured at that time,
+after the identified hysteresis and creep of the bellows and lag of the mechanics. The model error
+is the measured tip minus the model tip. The residual model predicts a part of it; the rest, the
+bias, is a random walk whose variance grows with time and with the distance between two images.
+Measurement and model are compared at the image's stamp, so neither the camera's delay nor the
+valves' lag biases the estimate.
 
-In motion the arm is ahead of its model or behind it, because its lag depends on its shape and its
-load. That time is estimated too: it accounts for a difference along the velocity that would
-otherwise be taken for bias, and left over as an overshoot when the arm stops.
+In motion the arm leads or trails its model, because its lag depends on configuration and load. This
+time offset is a state, too: otherwise the difference along the velocity would be attributed to the
+bias and remain as an overshoot when the arm stops.
 
-The model does not swing, but a hanging arm with a long upper module does (the virtual arm at 1.3 to
-3 Hz with a damping ratio of 0.04 to 0.17). A filter that takes the swing for bias excites it
-through the commands. So the swing counts as noise of the measurement. And the variance grows with
-the square of the way: summed over many small steps the square stays small, so that neither noise of
-the pressures nor an oscillation raises the gain much.
+The model does not oscillate, but a hanging arm with a long upper module does (the virtual arm at
+1.3 to 3 Hz with a damping ratio of 0.04 to 0.17). A filter that attributes the oscillation to the
+bias excites it through the commands. The oscillation is therefore modelled as measurement noise,
+and the variance grows with the square of the distance: over many small steps this sum remains
+small, so that neither noise of the pressures nor an oscillation raises the gain much.
 """
 
 import math
@@ -37,21 +37,22 @@ class BiasFilterSettings:
 
     initial_deviation_m: float = 0.010
     drift_m_per_sqrt_s: float = 0.0004  # creep
-    drift_share: float = 0.05  # of the way of the model tip between two images
+    drift_share: float = 0.05  # of the distance of the model tip between two images
     swing_m: float = 0.0005  # standard deviation of the tip's swing in one direction
     swing_s: float = 0.5  # time over which the tip's swing is measured
-    timing_s: float = 0.03  # standard deviation of the time by which the arm is ahead of its model
-    timing_memory_s: float = 10.0  # for which that time stays what it was
-    blur_s: float = 0.02  # times speed: error of the model in motion that is no such time
+    timing_s: float = 0.03  # standard deviation of the time offset between arm and model
+    timing_memory_s: float = 10.0  # correlation time of the time offset
+    blur_s: float = 0.02  # standard deviation of other model errors in motion, divided by speed
     history_s: float = 2.0
-    jump_s: float = 1.0  # a sample this much older than the newest one: time has jumped back
-    gate_deviations: float = 6.0  # a ring further off, in standard deviations, is rejected
-    gate_images: int = 5  # so many rejected rings that agree with each other reset the estimate
-    # Of the arm's length: sag and swing of a soft arm come to a third of it, so beyond this the
-    # camera or the ring pose is wrong.
-    largest_error_share: float = 0.5
-    rest_s: float = 0.3  # the arm is at rest when the model tip has moved less than `rest_m` ..
-    rest_m: float = 0.0005  # .. for `rest_s`
+    min_time_jump_s: float = 1.0  # backward step of the stamps that resets the estimate
+    gate_deviations: float = 6.0  # innovation gate in standard deviations
+    gate_images: int = 5  # number of consistent rejected tips that reset the estimate
+    # Of the arm's length. Sag and swing of a soft arm reach a third of it, so a larger error is due
+    # to the camera or the tip pose.
+    max_error_share: float = 0.5
+    # The arm is at rest when the model tip has moved by less than `max_rest_motion_m` for `rest_s`.
+    rest_s: float = 0.3
+    max_rest_motion_m: float = 0.0005
 
 
 @dataclass(frozen=True)
@@ -74,10 +75,10 @@ class BiasFilter:
         self._residual_model = residual_model
         self._dynamics = dynamics
         self._settings = settings
-        self._largest_error_m = settings.largest_error_share * float(
-            np.linalg.norm(arm.tip(arm.length_limits_m[1]))
+        self._max_error_m = settings.max_error_share * float(
+            np.linalg.norm(arm.at(arm.length_limits_m[1]).tip_m)
         )
-        self.time_jumps = 0  # after each, the estimate began again
+        self.time_jumps = 0  # resets because time has jumped back
         self._begin()
 
     def _begin(self) -> None:
@@ -85,14 +86,14 @@ class BiasFilter:
         self._lagged_pa = np.zeros(self._arm.n_actuators)
         self.effect = PressureEffect(self._dynamics, self._lagged_pa)
         self._history: deque[_Sample] = deque()
-        # Bias [m] (3) and time [s] by which the arm is ahead of its model, with their covariance.
+        # Bias [m] (3) and time [s] by which the arm leads its model, with their covariance.
         self._state = np.zeros(4)
         self._covariance = np.diag([settings.initial_deviation_m**2] * 3 + [settings.timing_s**2])
         self._last: tuple[float, np.ndarray] | None = None  # stamp and model tip of the last image
         self._rejected_m: deque[np.ndarray] = deque(maxlen=settings.gate_images)  # biases
-        # Stamp, and squared distance of the ring from the estimate less the camera's variance.
+        # Stamp, and squared distance of measured from estimated tip less the camera's variance.
         self._swings_m2: deque[tuple[float, float]] = deque()
-        self.contradiction = ''  # why the last ring cannot be this arm's; empty if it can
+        self.contradiction = ''  # why the last measured tip contradicts the model, else empty
 
     @property
     def covariance_m2(self) -> np.ndarray:
@@ -106,10 +107,10 @@ class BiasFilter:
 
     @property
     def swing_m(self) -> float:
-        """Return the root median square distance [m] of the last rings from the estimated tip.
+        """Return the root median square distance [m] of the last measured from the estimated tips.
 
-        The camera's own noise is taken off. The estimate contains no swing, so this is the swing.
-        The median, because rings of something else than the tip are no swing.
+        The camera's noise is subtracted. The estimate contains no oscillation, so this is its
+        amplitude. The median suppresses outliers of the measurement.
         """
         squares_m2 = [square_m2 for _, square_m2 in self._swings_m2]
         return math.sqrt(max(0.0, statistics.median(squares_m2))) if squares_m2 else 0.0
@@ -117,11 +118,11 @@ class BiasFilter:
     def add_pressures(self, stamp_s: float, pressures_pa: np.ndarray) -> bool:
         """Add measured gauge pressures [Pa], shape (n,); return whether they were used.
 
-        A sample out of order is not used. One from before `jump_s` ago, as when a bag is played
-        again, begins the estimate again.
+        A sample out of order is not used. A sample older than the newest one by `min_time_jump_s`,
+        as when a bag is replayed, resets the estimate.
         """
         pressures_pa = np.asarray(pressures_pa, float)
-        if self._history and stamp_s < self._history[-1].stamp_s - self._settings.jump_s:
+        if self._history and stamp_s < self._history[-1].stamp_s - self._settings.min_time_jump_s:
             self._begin()
             self.time_jumps += 1
         if not self._history:
@@ -144,19 +145,19 @@ class BiasFilter:
     def add_tip_pose(
         self, stamp_s: float, measured_m: np.ndarray, covariance_m2: np.ndarray
     ) -> bool:
-        """Update the estimate with a measured ring centre [m]; return whether it was used.
+        """Update the estimate with a measured tip [m]; return whether it was used.
 
-        It is not used if its image is older than the history or the last image, if it cannot be
-        the tip of this arm (see `contradiction`), or if it is outside the gate around the
-        estimate. Once `gate_images` such rings agree with each other and with this one, the
-        estimate is reset.
+        It is not used if its image is older than the history or the last image, if it contradicts
+        the model (see `contradiction`), or if it is outside the gate around the estimate. When
+        `gate_images` such tips are consistent with each other and with this one, the estimate is
+        reset.
         """
         sample = self._at(stamp_s)
         if sample is None or (self._last is not None and stamp_s <= self._last[0]):
             return False
         s = self._settings
         lengths_m = self._lengths(sample)
-        tip_m = self._arm.tip(lengths_m)
+        tip_m = self._arm.at(lengths_m).tip_m
         self.contradiction = self._contradiction(float(np.linalg.norm(measured_m - tip_m)))
         if self.contradiction:
             return False
@@ -197,7 +198,7 @@ class BiasFilter:
 
     @property
     def ahead_s(self) -> float:
-        """Return the time [s] by which the moving arm is ahead of its model; negative: behind."""
+        """Return the time [s] by which the moving arm leads its model; negative: it trails."""
         return float(self._state[3])
 
     def error_m(self, lengths_m: np.ndarray) -> np.ndarray:
@@ -206,7 +207,7 @@ class BiasFilter:
 
     @property
     def at_rest(self) -> bool:
-        """Return whether the model tip has stood still for `rest_s`."""
+        """Return True if the model tip has rested for `rest_s`."""
         if not self._history:
             return False
         newest = self._history[-1]
@@ -218,11 +219,13 @@ class BiasFilter:
         if not before:
             return False
         since = [sample for sample in self._history if sample.stamp_s >= before[-1].stamp_s]
-        tips_m = self._arm.tip(np.array([self._lengths(sample) for sample in since]))
-        return bool(np.linalg.norm(tips_m - tips_m[-1], axis=1).max() < self._settings.rest_m)
+        tips_m = self._arm.at(np.array([self._lengths(sample) for sample in since])).tip_m
+        return bool(
+            np.linalg.norm(tips_m - tips_m[-1], axis=1).max() < self._settings.max_rest_motion_m
+        )
 
-    def remember(self) -> None:
-        """Add the present estimate to the residual model if the arm is at rest.
+    def learn(self) -> None:
+        """Add the current estimate to the residual model if the arm is at rest.
 
         In motion the estimate contains errors of the lag model too.
         """
@@ -234,21 +237,21 @@ class BiasFilter:
         self._state[:3] = total_m - self._residual_model.at(lengths_m)
 
     def tip_m(self) -> np.ndarray:
-        """Return the present tip [m], shape (3,): the model tip plus the estimated model error."""
+        """Return the current tip [m], shape (3,): the model tip plus the estimated model error."""
         lengths_m = self._lengths(self._history[-1])
-        return self._arm.tip(lengths_m) + self.error_m(lengths_m)
+        return self._arm.at(lengths_m).tip_m + self.error_m(lengths_m)
 
     def _contradiction(self, distance_m: float) -> str:
-        if distance_m <= self._largest_error_m:
+        if distance_m <= self._max_error_m:
             return ''
         return (
             f"measured tip is {distance_m:.2f} m from the model's, "
-            f'limit {self._largest_error_m:.2f} m: '
-            "the camera's extrinsics or the ring pose are wrong"
+            f'limit {self._max_error_m:.2f} m: '
+            "check the camera's extrinsics and the tip pose"
         )
 
     def _agrees(self, bias_m: np.ndarray, covariance_m2: np.ndarray) -> bool:
-        """Return whether enough rejected rings give the same bias as this one."""
+        """Return True if enough rejected tips are consistent with this bias."""
         enough = len(self._rejected_m) == self._settings.gate_images
         limit = self._settings.gate_deviations**2
         return enough and all(
@@ -257,7 +260,7 @@ class BiasFilter:
         )
 
     def _lengths(self, sample: _Sample) -> np.ndarray:
-        # Sensors read a little past full vacuum.
+        # Sensors may read slightly below full vacuum.
         return self._arm.lengths(np.clip(sample.pressures_pa, *self._arm.pressure_limits_pa))
 
     def _at(self, stamp_s: float) -> _Sample | None:

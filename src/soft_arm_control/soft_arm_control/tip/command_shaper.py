@@ -8,9 +8,9 @@ down to what the valve can do. The disturbance observer filters the difference b
 pressures and the valve's model (offset, gain) and subtracts it from the command.
 
 During a move the reference is ahead of the pressures: by the valves' delay, and by more where a
-valve is slower than identified. A stop must not go on to the reference. So while pressures are
-held, the reference is corrected to the pressures that the valves will have, by the measured ones,
-when the command arrives.
+valve is slower than identified. A stop must not continue to the reference. While pressures are
+held, the reference is corrected to the pressures, predicted from the measured ones, that the valves
+will have when the command arrives.
 """
 
 from collections import deque
@@ -25,10 +25,10 @@ PERIOD_S = 0.02  # nominal time between two steps
 REFERENCE_TIME_CONSTANT_S = 0.03
 RATE_SHARE = 0.97  # share of the identified rate limit that the reference uses
 OFFSET_TIME_CONSTANT_S = 0.3  # of the disturbance observer
-OFFSET_LIMIT_PA = 8.0e3  # a valve further off than this is defective, not inaccurate
-STOP_STEPS = 25  # steps of a stop in which the reference is corrected ..
-STOP_GAIN = 0.25  # .. by this share of its error, and at the first step by all of it
-RESTING_PA = 500.0  # distance of reference and wanted pressures below which the move is over
+MAX_OFFSET_PA = 8.0e3  # a larger offset indicates a defective valve
+STOP_STEPS = 25  # duration of the correction of the reference at a stop
+STOP_GAIN = 0.25  # share of the error corrected in each of these steps after the first
+MAX_RESTING_ERROR_PA = 500.0  # reference to wanted pressures; below it the move is over
 
 
 class CommandShaper:
@@ -59,7 +59,7 @@ class CommandShaper:
     @property
     def resting(self) -> bool:
         """Return whether the reference has reached the wanted pressures."""
-        return self._distance_pa < RESTING_PA
+        return self._distance_pa < MAX_RESTING_ERROR_PA
 
     @property
     def reachable_pa(self) -> np.ndarray:
@@ -116,11 +116,11 @@ class CommandShaper:
             self._present_pa = self._model_pa + self._offset_pa
             return
         self._present_pa = measured_pa
-        off_pa = measured_pa - self._model_pa
+        difference_pa = measured_pa - self._model_pa
         self._offset_pa = np.clip(
-            self._offset_pa + PERIOD_S / OFFSET_TIME_CONSTANT_S * (off_pa - self._offset_pa),
-            -OFFSET_LIMIT_PA,
-            OFFSET_LIMIT_PA,
+            self._offset_pa + PERIOD_S / OFFSET_TIME_CONSTANT_S * (difference_pa - self._offset_pa),
+            -MAX_OFFSET_PA,
+            MAX_OFFSET_PA,
         )
 
     def _arriving_pa(self) -> np.ndarray:

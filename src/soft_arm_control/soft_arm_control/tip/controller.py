@@ -28,9 +28,9 @@ from soft_arm_control.tip.goal import Goal
 from soft_arm_control.tip.residual_model import ResidualModel
 from soft_arm_kinematics.arm import BellowsArm
 
-# The model uses the measured pressure of a held chamber, at most this far from the commanded one:
-# valves do not quite reach full vacuum.
-HELD_WITHIN_PA = 4.0e3
+# Largest difference between the measured pressure of a held chamber, which the model uses, and the
+# commanded one: valves do not reach full vacuum exactly.
+MAX_HELD_DEVIATION_PA = 4.0e3
 # Sources of the liveness monitor besides the driver.
 CAMERA = 'camera'
 TIP = 'tip'
@@ -46,9 +46,10 @@ class ControllerSettings:
     # A driver that recovers by itself is silent or inactive for less than this.
     driver_gone_s: float = 1.0
     hold_s: float = 0.25  # the error must stay within tolerance for this long
-    saturated_m: float = 0.0005  # a solution further from its target is limited by the lengths ..
-    saturated_s: float = 1.0  # .. and ends the goal after this long
-    known_m: float = 0.0005  # the residual model learns estimates with a smaller deviation
+    max_ik_error_m: float = 0.0005  # above it the length limits saturate
+    max_saturated_s: float = 1.0  # saturation for longer ends the goal
+    # Largest standard deviation of an estimate that the residual model learns.
+    max_learned_deviation_m: float = 0.0005
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class TipController:
         self.liveness = LivenessMonitor(PERIOD_S, settings.driver_gone_s)
         self._measured_pa: np.ndarray | None = None
         self._new_pa: np.ndarray | None = None  # measured since the last command
-        self._held_pa = np.zeros(arm.n_actuators)  # while there is no goal
+        self._held_pa = np.zeros(arm.n_actuators)  # while no goal is active
         self._shaper: CommandShaper | None = None
         self._applied_pa: np.ndarray | None = None
         self._lengths_m: np.ndarray | None = None
@@ -120,7 +121,7 @@ class TipController:
 
     @property
     def path_errors_m(self) -> np.ndarray:
-        """Return the distance [m] of the ring from the path in each image of the last goal."""
+        """Return the distance [m] of the tip from the path in each image of the last goal."""
         return np.array(self._errors_m)
 
     def add_pressures(self, stamp_s: float, pressures_pa: np.ndarray) -> None:
@@ -130,13 +131,13 @@ class TipController:
         self._bias_filter.add_pressures(stamp_s, self._measured_pa)
 
     def add_image(self, stamp_s: float) -> None:
-        """Record that an image arrived, whether or not the ring was detected in it."""
+        """Record that an image arrived, whether or not the tip was detected in it."""
         self.liveness.heard(CAMERA, stamp_s)
 
     def add_tip_pose(
         self, stamp_s: float, measured_m: np.ndarray, covariance_m2: np.ndarray
     ) -> None:
-        """Add a ring centre [m], base frame, with its covariance [m^2], by its image's stamp."""
+        """Add a measured tip [m], base frame, with its covariance [m^2], by its image's stamp."""
         self.add_image(stamp_s)
         used = self._bias_filter.add_tip_pose(stamp_s, measured_m, covariance_m2)
         if not self._bias_filter.contradiction:
@@ -150,7 +151,7 @@ class TipController:
 
         Raises:
             DriverLostError: If no measured pressures arrive.
-            TipPoseError: If the goal needs the camera and the measured ring cannot be this arm's.
+            TipPoseError: If the goal needs the camera and the measured tip contradicts the model.
             GoalError: If the goal has another number of lengths than the arm.
         """
         s = self._settings
@@ -171,14 +172,14 @@ class TipController:
             and not goal.open_loop
             and now_s - self.liveness.last_s(TIP) > s.tip_timeout_s
         ):
-            raise TipPoseError(f'{self._bias_filter.contradiction}; goal refused')
+            raise TipPoseError(f'{self._bias_filter.contradiction}; goal rejected')
         before = self._goal
         if (
             before is not None
             and not before.open_loop
-            and self._bias_filter.deviation_m < s.known_m
+            and self._bias_filter.deviation_m < s.max_learned_deviation_m
         ):
-            self._bias_filter.remember()
+            self._bias_filter.learn()
         if self._shaper is None:
             self._shaper = CommandShaper(
                 self._dynamics, self._arm.pressure_limits_pa, self._measured_pa
@@ -220,7 +221,7 @@ class TipController:
             return self._hold(), status
         elapsed_s = now_s - self._start_s
         short_m = self._move(goal, elapsed_s + self._preview_s - self._bias_filter.ahead_s)
-        if short_m <= self._settings.saturated_m:
+        if short_m <= self._settings.max_ik_error_m:
             self._unsaturated_s = now_s
         return self._judge(goal, now_s, short_m)
 
@@ -241,7 +242,9 @@ class TipController:
         if not goal.open_loop:
             preferred_pa = arm.pressures(preferred_m)
             held_pa = np.clip(
-                self._measured_pa, preferred_pa - HELD_WITHIN_PA, preferred_pa + HELD_WITHIN_PA
+                self._measured_pa,
+                preferred_pa - MAX_HELD_DEVIATION_PA,
+                preferred_pa + MAX_HELD_DEVIATION_PA,
             )
             effect = self._bias_filter.effect
             acting_pa = [effect.settled(limit_pa) for limit_pa in self._shaper.reachable_pa]
@@ -297,7 +300,7 @@ class TipController:
             self._reached = True
             settle_s = self._inside_s - self._start_s
             return self._applied_pa, replace(status, outcome=Outcome.REACHED, settle_s=settle_s)
-        if now_s - self._unsaturated_s > s.saturated_s:
+        if now_s - self._unsaturated_s > s.max_saturated_s:
             message = (
                 f'length limits leave the tip {1e3 * short_m:.1f} mm from the target: '
                 'choose a target further inside the workspace or free the held segments'
@@ -327,10 +330,10 @@ class TipController:
                 f'no image or pose of the tip {since(image_s)} (limit {s.camera_timeout_s} s): '
                 'check the camera, or what measures the tip; without it move in open loop',
             )
-        ring_s = self.liveness.silence_s(TIP, now_s)
-        if ring_s > s.tip_timeout_s:
+        tip_s = self.liveness.silence_s(TIP, now_s)
+        if tip_s > s.tip_timeout_s:
             return Outcome.TIP_LOST, self._bias_filter.contradiction or (
-                f'the tip was not measured {since(ring_s)} (limit {s.tip_timeout_s} s). '
+                f'the tip was not measured {since(tip_s)} (limit {s.tip_timeout_s} s). '
                 f'{self.tip_trouble or "What measures it gives no reason"}. Check that nothing '
                 'covers the ring or the markers, their keys in the robot file, and the scene behind'
             )

@@ -6,20 +6,29 @@ import numpy as np
 from scipy.optimize import lsq_linear
 
 ITERATIONS = 2  # enough for a control loop, which starts at the solution of the last tick
-DAMPING = 1.0e-3  # of the Jacobian [m/m]; matters only near singular configurations
-NULL_SPACE_GAIN = 0.3  # share of the way to the preferred lengths of each null-space step
-SMALLEST_M = 1.0e-9  # range of an actuator, for the solver
+DAMPING = 1.0e-3  # of the least-squares step [m/m]; effective only near singular configurations
+NULL_SPACE_GAIN = 0.3  # of the error to the preferred lengths, for each step
+MIN_RANGE_M = 1.0e-9  # smallest range between bounds that the solver accepts
 _DAMPED = DAMPING**2 * np.eye(3)
+
+
+class Tip(Protocol):
+    """Tip at given coordinates."""
+
+    @property
+    def tip_m(self) -> np.ndarray:
+        """Tip [m], (3,)."""
+
+    @property
+    def tip_jacobian(self) -> np.ndarray:
+        """Derivative of the tip by the coordinates, (3, n)."""
 
 
 class TipModel(Protocol):
     """The tip as a function of coordinates, such as lengths [m] of bellows."""
 
-    def tip(self, coordinates: np.ndarray, /) -> np.ndarray:
-        """Return the tip [m], (3,)."""
-
-    def tip_jacobian(self, coordinates: np.ndarray, /) -> np.ndarray:
-        """Return its derivative by the coordinates, (3, n)."""
+    def at(self, coordinates: np.ndarray, /) -> Tip:
+        """Return the tip at coordinates (n,)."""
 
 
 def differential_ik(
@@ -33,12 +42,12 @@ def differential_ik(
 ) -> tuple[np.ndarray, float]:
     """Solve tip(lengths) = target near `start_m`.
 
-    Actuators that are not free keep their lengths. Each step is the bounded least-squares one:
-    where an actuator is at a limit, the others come as near to the target as they can. Motion in
-    the null space of the Jacobian goes towards the preferred lengths.
+    Actuators that are not free keep their lengths. Each step is a bounded least-squares solution:
+    where an actuator is at a limit, the others minimise the distance to the target. Motion in the
+    null space of the Jacobian approaches the preferred lengths.
 
     Args:
-        arm: Model of the tip and its Jacobian; what follows says lengths [m] for its coordinates.
+        arm: Model of the tip and its Jacobian; its coordinates are called lengths [m] here.
         start_m: Lengths to start from [m], shape (n,).
         target_m: Wanted tip [m], shape (3,).
         preferred_m: Lengths that the null-space motion approaches [m], shape (n,).
@@ -51,11 +60,11 @@ def differential_ik(
         target.
     """
     lengths_m = np.clip(start_m, *limits_m)
-    jacobian = arm.tip_jacobian(lengths_m)
-    tip_m = arm.tip(lengths_m)
+    start = arm.at(lengths_m)
+    jacobian, tip_m = start.tip_jacobian, start.tip_m
     for _ in range(iterations):
         lengths_m = _step(lengths_m, target_m - tip_m, jacobian, preferred_m, limits_m, free)
-        tip_m = arm.tip(lengths_m)
+        tip_m = arm.at(lengths_m).tip_m
     return lengths_m, float(np.linalg.norm(target_m - tip_m))
 
 
@@ -79,7 +88,7 @@ def _step(
     if not ((change_m >= low_m) & (change_m <= high_m)).all():
         weighted = np.vstack([j, DAMPING * np.eye(len(null_m))])
         wanted_m = np.concatenate([residual_m, DAMPING * null_m])
-        bounds_m = low_m, np.maximum(high_m, low_m + SMALLEST_M)
+        bounds_m = low_m, np.maximum(high_m, low_m + MIN_RANGE_M)
         change_m = lsq_linear(weighted, wanted_m, bounds_m, method='bvls').x
     found_m = lengths_m.copy()
     found_m[free] = np.clip(lengths_m[free] + change_m, *limits_m[:, free])

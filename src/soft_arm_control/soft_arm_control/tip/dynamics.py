@@ -5,24 +5,24 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, model_validator
 
 from soft_arm_description.calibration import Values
-from soft_arm_description.yaml_file import Number
+from soft_arm_io.fields import Number
 
-MOST_CREEP = 0.3  # share of the effect of a pressure
-MOST_HYSTERESIS = 0.9  # sum of the weights: the rest of the effect follows at once
+MAX_CREEP_SHARE = 0.3  # of the effect of a pressure
+MAX_HYSTERESIS_WEIGHT = 0.9  # sum of the weights; the remaining effect is immediate
 
 _Time = Annotated[Number, Field(ge=0)]
 _PositiveTime = Annotated[Number, Field(gt=0)]
 
 
 class Dynamics(Values):
-    """Lags and delays from command to ring pose.
+    """Lags and delays from command to tip pose.
 
     Valves: dp/dt = clip((command - p) / valve_time_constant, +-valve_rate_limit), `valve_delay_s`
     after the command. Hysteresis: play operators of these half-widths and weights, and a linear
     part of weight 1 - sum; none in a file that was made before hysteresis was measured. Creep: a
-    share of the pressure's effect follows with a time constant of its own. Mechanics: the tip
+    share of the pressure's effect follows with a separate time constant. Mechanics: the tip
     follows with a first-order lag. The camera's delay lasts from an image's stamp to the arrival of
-    its ring pose. `PressureEffect` is the model of hysteresis and creep.
+    its tip pose. `PressureEffect` is the model of hysteresis and creep.
     """
 
     kind: ClassVar[str] = 'dynamics'
@@ -30,7 +30,7 @@ class Dynamics(Values):
     valve_rate_limit_pa_s: Annotated[Number, Field(gt=0)]
     valve_delay_s: _Time
     mechanical_lag_s: _Time
-    creep_share: Annotated[Number, Field(ge=0, le=MOST_CREEP)]
+    creep_share: Annotated[Number, Field(ge=0, le=MAX_CREEP_SHARE)]
     creep_time_constant_s: _PositiveTime
     camera_delay_s: _Time
     hysteresis_thresholds_pa: tuple[Annotated[Number, Field(gt=0)], ...] = ()
@@ -43,9 +43,9 @@ class Dynamics(Values):
                 f'{len(self.hysteresis_thresholds_pa)} hysteresis_thresholds_pa and '
                 f'{len(self.hysteresis_weights)} hysteresis_weights: give the same number of each'
             )
-        if sum(self.hysteresis_weights) > MOST_HYSTERESIS:
+        if sum(self.hysteresis_weights) > MAX_HYSTERESIS_WEIGHT:
             raise ValueError(
                 f'hysteresis_weights sum to {sum(self.hysteresis_weights):.3f}: keep the sum at or '
-                f'below {MOST_HYSTERESIS}'
+                f'below {MAX_HYSTERESIS_WEIGHT}'
             )
         return self

@@ -11,11 +11,11 @@ from soft_arm_control.tip.goal import Goal
 from soft_arm_description.robot import Robot
 from soft_arm_kinematics.arm import BellowsArm
 
-ITERATIONS = 3  # steps with one Jacobian
-ROUNDS = 20  # Jacobians
-REACHED_M = 0.0005  # largest distance of the model tip from the target
-LIMIT_SLACK_M = 1.0e-6
-FARTHEST_M = 10.0
+STEPS_PER_JACOBIAN = 3
+MAX_JACOBIANS = 20
+MAX_MODEL_ERROR_M = 0.0005  # distance of the model tip from the target
+LENGTH_TOLERANCE_M = 1.0e-6
+MAX_COORDINATE_M = 10.0
 
 
 def free_actuators(robot: Robot, held_segments: list[str]) -> np.ndarray:
@@ -47,9 +47,9 @@ def checked_point(point_m: ArrayLike) -> np.ndarray:
     point_m = np.asarray(point_m, float)
     if not np.isfinite(point_m).all():
         raise GoalError(f'target {point_m.tolist()} m: give finite numbers')
-    if np.abs(point_m).max() > FARTHEST_M:
+    if np.abs(point_m).max() > MAX_COORDINATE_M:
         raise OutsideWorkspaceError(
-            f'target {point_m.tolist()} m: outside the workspace, limit {FARTHEST_M:g} m; '
+            f'target {point_m.tolist()} m: outside the workspace, limit {MAX_COORDINATE_M:g} m; '
             'positions are in metres'
         )
     return point_m
@@ -66,7 +66,7 @@ def plan(
     timeout_s: float,
     open_loop: bool,
 ) -> Goal:
-    """Solve the model for the lengths of each waypoint, starting at those of the one before.
+    """Solve the model for the lengths of each waypoint, starting at the solution before.
 
     Args:
         arm: The model.
@@ -112,7 +112,7 @@ def _checked_lengths(arm: BellowsArm, values_m: ArrayLike) -> np.ndarray:
             f'lengths_m {lengths_m.tolist()}: give {len(low_m)} finite lengths [m], '
             f'one for each of {list(arm.robot.chambers)}'
         )
-    bad = (lengths_m < low_m - LIMIT_SLACK_M) | (lengths_m > high_m + LIMIT_SLACK_M)
+    bad = (lengths_m < low_m - LENGTH_TOLERANCE_M) | (lengths_m > high_m + LENGTH_TOLERANCE_M)
     if bad.any():
         i = int(np.argmax(bad))
         raise GoalError(
@@ -126,17 +126,17 @@ def _solve(
     arm: BellowsArm, start_m: np.ndarray, point_m: np.ndarray, free: np.ndarray
 ) -> np.ndarray:
     lengths_m = start_m
-    off_m = np.inf
-    for _ in range(ROUNDS):
-        lengths_m, off_m = differential_ik(
-            arm, lengths_m, point_m, start_m, arm.length_limits_m, free, ITERATIONS
+    error_m = np.inf
+    for _ in range(MAX_JACOBIANS):
+        lengths_m, error_m = differential_ik(
+            arm, lengths_m, point_m, start_m, arm.length_limits_m, free, STEPS_PER_JACOBIAN
         )
-        if off_m < REACHED_M / 10:
+        if error_m < MAX_MODEL_ERROR_M / 10:
             break
-    if off_m > REACHED_M:
+    if error_m > MAX_MODEL_ERROR_M:
         raise OutsideWorkspaceError(
             f'target {np.round(1e3 * point_m, 2).tolist()} mm: '
-            f'the model stays {1e3 * off_m:.2f} mm away, limit {1e3 * REACHED_M:.1f} mm; '
+            f'the model stays {1e3 * error_m:.2f} mm away, limit {1e3 * MAX_MODEL_ERROR_M:.1f} mm; '
             'move the target inside the workspace, or hold fewer segments'
         )
     return lengths_m

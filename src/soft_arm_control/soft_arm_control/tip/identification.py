@@ -1,10 +1,10 @@
 """Identify the calibration `dynamics` from steps and slow loops of one chamber's command.
 
 The valve is fitted to the measured pressures of the steps. Hysteresis and creep are fitted to the
-ring where the arm is slow: in loops of decreasing width, and after steps. The mechanical lag is
-fitted to the ring in all images. No model of the arm is
-needed: with all other chambers at rest, the tip is some smooth function of the effective pressure
-of the moved one, and a polynomial of it is fitted along.
+tip where the arm is slow: in loops of decreasing width, and after steps. The mechanical lag is
+fitted to the tip in all images. No model of the arm is needed: with all other chambers at rest, the
+tip is a smooth function of the effective pressure of the moved one, and a polynomial approximation
+of this function is fitted together with the dynamics.
 """
 
 from collections.abc import Sequence
@@ -17,18 +17,17 @@ from scipy.optimize import least_squares
 from scipy.signal import lfilter
 
 from soft_arm_control.errors import IdentificationError
-from soft_arm_control.tip.dynamics import MOST_CREEP, MOST_HYSTERESIS, Dynamics
+from soft_arm_control.tip.dynamics import MAX_CREEP_SHARE, MAX_HYSTERESIS_WEIGHT, Dynamics
 from soft_arm_kinematics.hysteresis import play
 
-GRID_S = 0.005  # step of the simulated responses
+GRID_STEP_S = 0.005  # of the simulated responses
 # Half-widths of the play operators, shares of half the range of the loops: finer where small.
 THRESHOLD_SHARES = (np.arange(1, 7) / 7.0) ** 2
-# An image is slow if the pressure has not changed faster than this for the time that the arm needs
-# to come to rest after a fast change.
-SLOW_PA_S, SWING_S = 30.0e3, 0.5
-RATE_FILTER_S = 0.03  # of the noise of measured pressures
-ROUNDS = 3  # lag and the rest depend on each other a little
-DEGREE = 5  # of the polynomial from effective pressure to tip
+# An image is quasi-static if the pressure rate has been below this for the arm's settling time.
+MAX_SLOW_RATE_PA_S, SETTLING_S = 30.0e3, 0.5
+RATE_FILTER_S = 0.03  # low-pass time constant for the noise of measured pressures
+ALTERNATING_FITS = 3  # the parameters are weakly coupled
+POLYNOMIAL_DEGREE = 5  # of the polynomial from effective pressure to tip
 
 
 def valve_response_pa(
@@ -90,9 +89,9 @@ def identify(
     for record in steps:
         if len(record.pressures_pa) < 20 or len(record.tip_m) < 15:
             raise IdentificationError(
-                f'{len(record.pressures_pa)} pressures and {len(record.tip_m)} ring poses '
+                f'{len(record.pressures_pa)} pressures and {len(record.tip_m)} tip poses '
                 'after a step, 20 and 15 are needed: '
-                'check that the driver and the ring detector run'
+                'check that the driver and the tip tracker run'
             )
         moved_pa = record.pressures_pa[-1] - record.pressures_pa[0]
         step_pa = record.command_pa - record.start_pa
@@ -113,13 +112,13 @@ def identify(
     thresholds_pa = np.round(THRESHOLD_SHARES * (high_pa - low_pa) / 2)
     fit, count = _TipFit(records, thresholds_pa), len(thresholds_pa)
     lag_s, creep, weights = np.array([0.05]), np.array([0.02, 0.8]), np.full(count, 0.05)
-    for _ in range(ROUNDS):
+    for _ in range(ALTERNATING_FITS):
         loop = least_squares(
             lambda x, lag_s=lag_s, creep=creep: fit.slow_m(
                 range(len(steps), len(records)), lag_s, creep, x
             ),
             weights,
-            bounds=(0.0, MOST_HYSTERESIS / count),
+            bounds=(0.0, MAX_HYSTERESIS_WEIGHT / count),
         )
         weights = loop.x
         rest = least_squares(
@@ -128,7 +127,7 @@ def identify(
             ),
             creep,
             x_scale=[0.01, 0.3],
-            bounds=([0.0, 0.3], [MOST_CREEP, 3.0]),
+            bounds=([0.0, 0.3], [MAX_CREEP_SHARE, 3.0]),
         )
         creep = rest.x
         fast = least_squares(
@@ -171,13 +170,13 @@ def _valve_residuals(x: np.ndarray, records: Sequence[StepRecord]) -> np.ndarray
 
 
 class _TipFit:
-    """The ring in all records as a polynomial of the effective pressure."""
+    """Tip in all records as a polynomial of the effective pressure."""
 
     def __init__(self, records: Sequence[Record], thresholds_pa: np.ndarray):
         self._tips_m = [r.tip_m for r in records]  # (m, 3) each
         self._tip_times_s = [r.tip_times_s for r in records]
         self._grids_s = [
-            np.arange(r.pressure_times_s[0], r.pressure_times_s[-1], GRID_S) for r in records
+            np.arange(r.pressure_times_s[0], r.pressure_times_s[-1], GRID_STEP_S) for r in records
         ]
         self._pressures_pa, self._plays_pa = [], []  # (g,) and (g, k) of each record
         slow = []
@@ -189,11 +188,11 @@ class _TipFit:
                 plays_pa[i] = state_pa = play(pressure_pa, thresholds_pa, state_pa)
             self._pressures_pa.append(pressures_pa)
             self._plays_pa.append(plays_pa)
-            rates_pa_s = np.abs(np.gradient(_lag(pressures_pa, RATE_FILTER_S), GRID_S))
-            window = round(SWING_S / GRID_S)
+            rates_pa_s = np.abs(np.gradient(_lag(pressures_pa, RATE_FILTER_S), GRID_STEP_S))
+            window = round(SETTLING_S / GRID_STEP_S)
             fastest_pa_s = maximum_filter1d(rates_pa_s, window, origin=(window - 1) // 2)
-            slow.append(np.interp(record.tip_times_s, grid_s, fastest_pa_s) < SLOW_PA_S)
-        self._slow = slow  # for each record (m,), which images show the arm at rest or nearly so
+            slow.append(np.interp(record.tip_times_s, grid_s, fastest_pa_s) < MAX_SLOW_RATE_PA_S)
+        self._slow = slow  # (m,) of each record: the arm is at rest or slow
 
     def slow_m(
         self,
@@ -203,7 +202,7 @@ class _TipFit:
         weights: np.ndarray,
         centred: bool = False,
     ) -> np.ndarray:
-        """Return polynomial minus ring [m] in the slow images of some records, flat.
+        """Return polynomial minus tip [m] in the slow images of some records, flat.
 
         Centred: less the mean of each record.
         """
@@ -212,13 +211,13 @@ class _TipFit:
         return np.concatenate([(r - r.mean(axis=0) * centred).ravel() for r in slow_m])
 
     def all_m(self, lag_s: np.ndarray, creep: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return polynomial minus ring [m] in all images, flat."""
+        """Return polynomial minus tip [m] in all images, flat."""
         return np.concatenate(self._residuals_m(lag_s, creep, weights)).ravel()
 
     def _residuals_m(
         self, lag_s: np.ndarray, creep: np.ndarray, weights: np.ndarray
     ) -> list[np.ndarray]:
-        """Return polynomial minus ring [m] of each record, (m, 3).
+        """Return polynomial minus tip [m] of each record, (m, 3).
 
         Args:
             lag_s: (1,) mechanical lag [s].
@@ -230,7 +229,9 @@ class _TipFit:
         ]
         every_pa = np.concatenate(effective_pa)
         middle_pa, half_pa = (every_pa.max() + every_pa.min()) / 2, np.ptp(every_pa) / 2
-        powers = [chebvander((e_pa - middle_pa) / half_pa, DEGREE) for e_pa in effective_pa]
+        powers = [
+            chebvander((e_pa - middle_pa) / half_pa, POLYNOMIAL_DEGREE) for e_pa in effective_pa
+        ]
         rows = [
             (p[slow], r[slow]) for p, r, slow in zip(powers, self._tips_m, self._slow, strict=True)
         ]
@@ -253,5 +254,5 @@ def _rms(values: np.ndarray) -> float:
 
 def _lag(values: np.ndarray, time_constant_s: float) -> np.ndarray:
     """Apply a first-order lag, at rest at the first sample, to samples on the grid."""
-    keep = np.exp(-GRID_S / max(time_constant_s, 1e-4))
+    keep = np.exp(-GRID_STEP_S / max(time_constant_s, 1e-4))
     return values[0] + lfilter([1.0 - keep], [1.0, -keep], values - values[0])

@@ -1,8 +1,8 @@
-"""Move the tip of one limb: a smooth way by inverse kinematics, then correction by measurement.
+"""Move the tip of one limb: a smooth trajectory by inverse kinematics, then measured correction.
 
-A limb of tendons is not where its kinematics say: weight, buoyancy and contact bend it. So at the
-end of the way the distance of the measured tip from the target is integrated into the point that
-the kinematics aim at, which `differential_ik` follows. The integral is slower than the limb swings.
+Weight, buoyancy and contact bend a limb of tendons, so its tip deviates from the kinematics. At the
+end of the trajectory the error of the measured tip is integrated into the target of the kinematics,
+which `differential_ik` follows. The integral is slower than the limb's oscillation.
 """
 
 from collections import deque
@@ -17,16 +17,18 @@ from soft_arm_control.tip.differential_ik import differential_ik
 from soft_arm_control.tip.tendon_bends import TendonBends
 from soft_arm_kinematics.arm import Arm
 
-SPEED_RAD_S = 0.5  # of the fastest segment's bend
-SPEED_M_S = 0.02  # of the fastest segment's length
-LEAST_S = 0.2  # duration of the shortest way
+MAX_BEND_RATE_RAD_S = 0.5  # mean rate of the fastest segment
+MAX_LENGTH_RATE_M_S = 0.02  # mean rate of the fastest segment
+MIN_DURATION_S = 0.2  # of a trajectory
 HOLD_S = 0.5  # the tip must stay within tolerance for this long
-# Time constant of the integral; limbs in water swing with about 1 rad/s, well damped.
-CORRECTION_S = 5.0
-STEPS = 3  # of inverse kinematics in a tick
-STILL_S = 5.0  # the tip is stuck when its distance has stayed for so long ..
-STILL_SHARE = 0.1  # .. within this share of itself
-SHORT_SHARE = 0.5  # at its limits, the model's tip follows less of a step of the point aimed at
+# Of the integral; limbs in water oscillate at about 1 rad/s, well damped.
+CORRECTION_TIME_CONSTANT_S = 5.0
+IK_STEPS = 3  # of inverse kinematics in a tick
+# The tip is stuck if its error has changed by less than this share for this time.
+STUCK_WINDOW_S = 5.0
+MAX_STUCK_CHANGE = 0.1
+# At its limits the model's tip misses more than this share of a step of the corrected target.
+MIN_LIMITED_MISS = 0.5
 
 
 class LimbMove:
@@ -34,14 +36,14 @@ class LimbMove:
 
     Args:
         arm: An arm of tendon segments.
-        start: Actuation now, (n,).
-        goal: Actuation at the target by the model, (n,).
+        start: Current q, (n,).
+        goal: q at the target by the model, (n,).
         target_m: The target in the base frame [m], (3,).
-        tolerance_m: Distance within which the tip must stay [m]; None: it has only to get there by
-            the model, and nothing corrects it.
-        timeout_s: Time for that after the way [s].
+        tolerance_m: Distance within which the tip must stay [m]; None: the
+            model's tip has to reach it, without correction.
+        timeout_s: Time to settle after the trajectory [s].
         now_s: Time at the start [s].
-        held: Segments, by place, that keep their shapes; bool, (k,).
+        held: Segments that keep their configurations, bool, (k,).
     """
 
     def __init__(
@@ -61,10 +63,14 @@ class LimbMove:
         self._free = np.repeat(~held if held is not None else np.ones(len(arm.columns), bool), 3)
         self._start_s, self._inside_s = now_s, now_s
         way = self._bends.bends(self._goal) - self._bends.bends(self._start)
-        rates = np.abs(way).max(axis=0) / [SPEED_RAD_S, SPEED_RAD_S, SPEED_M_S]
-        self.duration_s = max(LEAST_S, float(rates.max()))
+        rates = np.abs(way).max(axis=0) / [
+            MAX_BEND_RATE_RAD_S,
+            MAX_BEND_RATE_RAD_S,
+            MAX_LENGTH_RATE_M_S,
+        ]
+        self.duration_s = max(MIN_DURATION_S, float(rates.max()))
         self._shares, self._correction_m = self._start, np.zeros(3)
-        self._errors_m: deque[float] = deque(maxlen=round(STILL_S / PERIOD_S))
+        self._errors_m: deque[float] = deque(maxlen=round(STUCK_WINDOW_S / PERIOD_S))
 
     def step(self, now_s: float, tip_m: np.ndarray | None) -> tuple[np.ndarray, Status]:
         """Run one tick, every `PERIOD_S`.
@@ -74,7 +80,7 @@ class LimbMove:
             tip_m: Measured tip in the base frame [m], (3,), or None.
 
         Returns:
-            The actuation to command (n,), and the status; its outcome is set when the goal ends.
+            The q to command (n,), and the status; its outcome is set when the goal ends.
         """
         elapsed_s = now_s - self._start_s
         share = min(elapsed_s / self.duration_s, 1.0)
@@ -87,7 +93,7 @@ class LimbMove:
         elif tip_m is not None and error_m is not None:
             self._correct(tip_m)
             self._errors_m.append(error_m)
-        command = self._bends.actuation(self._shares)
+        command = self._bends.q(self._shares)
         phase = 'approach' if share < 1.0 else 'settle' if self._tolerance_m is None else 'correct'
         status = Status(phase, elapsed_s, error_m, tip_m)
         inside = self._tolerance_m is None or (error_m is not None and error_m <= self._tolerance_m)
@@ -103,32 +109,32 @@ class LimbMove:
         return command, status
 
     def _correct(self, tip_m: np.ndarray) -> None:
-        """Move the point that the model aims at by what the measured tip is off the target."""
-        step_m = PERIOD_S / CORRECTION_S * (self._target_m - tip_m)
+        """Move the target of the model by a share of the measured error."""
+        step_m = PERIOD_S / CORRECTION_TIME_CONSTANT_S * (self._target_m - tip_m)
         aim_m = self._target_m + self._correction_m + step_m
-        for _ in range(STEPS):  # after each, other segments take over from one that is at its limit
+        for _ in range(IK_STEPS):  # each step redistributes motion from segments at their limits
             shares, _ = differential_ik(
                 self._bends, self._shares, aim_m, self._goal, self._bends.limits, self._free, 1
             )
             self._shares = self._bends.limited(shares)
-        reached_m = self._bends.tip(self._shares)
+        reached_m = self._bends.at(self._shares).tip_m
         short_m = float(np.linalg.norm(reached_m - aim_m))
-        at_limits = short_m > SHORT_SHARE * float(np.linalg.norm(step_m))
-        # What the limits do not allow is not integrated: the correction turns back at once.
+        at_limits = short_m > MIN_LIMITED_MISS * float(np.linalg.norm(step_m))
+        # Anti-windup: motion beyond the limits is not integrated.
         self._correction_m = (reached_m if at_limits else aim_m) - self._target_m
 
     def _stuck(self) -> bool:
-        """Return whether the tip has come no nearer for `STILL_S`."""
+        """Return whether the error has not changed for `STUCK_WINDOW_S`."""
         if len(self._errors_m) < (self._errors_m.maxlen or 0):
             return False
-        return max(self._errors_m) - min(self._errors_m) < STILL_SHARE * self._errors_m[-1]
+        return max(self._errors_m) - min(self._errors_m) < MAX_STUCK_CHANGE * self._errors_m[-1]
 
     def _missed(self, error_m: float | None, elapsed_s: float) -> tuple[Outcome, str]:
         if error_m is None or self._tolerance_m is None:
             return Outcome.TIMEOUT, (
                 f'no pose of the tip after {elapsed_s:.1f} s: the limb moved open loop, and how '
-                'far its tip is from the target is not known; start what publishes its joint '
-                'states and frames, or set open_loop'
+                'far its tip is from the target is unknown; start the nodes that publish its '
+                'joint states and frames, or set open_loop'
             )
         where = (
             f'tip is {1e3 * error_m:.1f} mm from the target after {elapsed_s:.1f} s, tolerance '
@@ -142,7 +148,7 @@ class LimbMove:
             )
         if self._stuck():
             return Outcome.TIMEOUT, (
-                f'{where}it comes no nearer; choose a target further inside, or clear what blocks '
-                'the limb'
+                f'{where}the error no longer decreases; choose a target further inside, or '
+                'clear what blocks the limb'
             )
         return Outcome.TIMEOUT, f'{where}allow more of either'

@@ -1,12 +1,13 @@
-"""From measured pressures to the pressures that act on the shape, and back: hysteresis and creep.
+"""Hysteresis and creep: conversion between measured and effective pressures.
 
-Every chamber's pressure passes the hysteresis of its wall, a Prandtl-Ishlinskii operator
-y = (1 - sum w) p + sum w play(p), and creep: a share of y follows with a lag of its own. What comes
-out acts on the shape as a pressure without hysteresis and creep would: the effective pressure.
+The pressure p of each chamber passes the hysteresis of its wall, a Prandtl-Ishlinskii operator
+y = (1 - sum w) p + sum w play(p), and creep: a share of y follows with a first-order lag. The
+result is the effective pressure, which determines the configuration.
 
-The inverse is exact and needs no state of its own: from the present state, y rises with p,
-piecewise linear, with corners where a play operator begins to move. Source of model and inverse:
-Krejci and Kuhnen 2001, "Inverse control of systems with hysteresis and creep".
+The inverse is exact and needs no additional state: from the current state, y is a monotonic,
+piecewise linear function of p with corners where a play operator begins to move. Source of model
+and inverse: P. Krejci, K. Kuhnen, Inverse control of systems with hysteresis and creep, IEE
+Proceedings - Control Theory and Applications 148(3), 185-192, 2001.
 """
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_kinematics.hysteresis import play
 
-SOLVED_PA = 1e-6  # of the inverse
+INVERSE_TOLERANCE_PA = 1e-6
 
 
 class PressureEffect:
@@ -22,7 +23,7 @@ class PressureEffect:
 
     Args:
         dynamics: Identified hysteresis and creep.
-        start_pa: Pressures [Pa], shape (n,), at which all chambers are taken to have rested.
+        start_pa: Initial pressures [Pa], shape (n,), without hysteresis and creep.
     """
 
     def __init__(self, dynamics: Dynamics, start_pa: np.ndarray):
@@ -42,31 +43,31 @@ class PressureEffect:
         return self._with_creep(acting_pa)
 
     def effective(self, pressures_pa: np.ndarray) -> np.ndarray:
-        """Return the effective pressures [Pa], (n,), if pressures [Pa], (n,), came at once."""
+        """Return the effective pressures [Pa], (n,), just after a step to pressures [Pa], (n,)."""
         return self._with_creep(self.settled(pressures_pa))
 
     def settled(self, pressures_pa: np.ndarray) -> np.ndarray:
-        """Return the effective pressures [Pa], (n,), when all creep after `effective` is over."""
+        """Return the effective pressures [Pa], (n,), after such a step when creep has ended."""
         plays_pa = play(pressures_pa, self._thresholds_pa, self._plays_pa)
         return self._superposed(pressures_pa, plays_pa)
 
     def pressures(self, effective_pa: np.ndarray) -> np.ndarray:
-        """Return the pressures [Pa], (n,), that make these effective pressures [Pa], (n,), at once.
+        """Return the pressures [Pa], (n,), with these immediate effective pressures [Pa], (n,).
 
-        `effective` undone.
+        Inverse of `effective`.
         """
         share = self._dynamics.creep_share
         acting_pa = (effective_pa - share * self._crept_pa) / (1.0 - share)
         pressures_pa = acting_pa
-        # Newton's method. Away from the present pressure the slope of y only grows, so each step
-        # that has not yet reached the solution passes a corner at least; there are k to each side.
+        # Newton's method. The slope of y grows with the distance from the current pressure, so each
+        # step before the solution passes at least one corner; there are k on each side.
         for _ in range(len(self._weights) + 2):
             plays_pa = play(pressures_pa, self._thresholds_pa, self._plays_pa)
-            off_pa = acting_pa - self._superposed(pressures_pa, plays_pa)
-            if (np.abs(off_pa) < SOLVED_PA).all():
+            residual_pa = acting_pa - self._superposed(pressures_pa, plays_pa)
+            if (np.abs(residual_pa) < INVERSE_TOLERANCE_PA).all():
                 break
             slope = 1.0 - self._weights @ (plays_pa == self._plays_pa)
-            pressures_pa = pressures_pa + off_pa / slope
+            pressures_pa = pressures_pa + residual_pa / slope
         return pressures_pa
 
     def _superposed(self, pressures_pa: np.ndarray, plays_pa: np.ndarray) -> np.ndarray:

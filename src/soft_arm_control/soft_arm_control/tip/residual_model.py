@@ -2,9 +2,9 @@
 
 A Gaussian process (Rasmussen & Williams 2006, ch. 2) over the actuator lengths. Its constant kernel
 extrapolates to configurations not yet visited; its squared exponential kernel fits each
-neighbourhood to what was measured there. Two things are left out on purpose. A linear kernel
-extrapolated three samples far apart to more than the arm moves, and the loop diverged. With the
-direction of motion as an input the loop oscillated where a run had shown one direction only; the
+neighbourhood to what was measured there. A linear kernel is unsuitable: it
+extrapolates distant samples beyond the arm's range of motion, and the loop diverges. The direction
+of motion is not an input: where a run contains one direction only, the loop would oscillate. The
 bias filter estimates the hysteresis instead.
 """
 
@@ -26,9 +26,7 @@ class ResidualModelSettings:
     local_m: float = 0.002
     noise_m: float = 0.0003
     capacity: int = 80
-    same_m: float = (
-        0.001  # largest difference in any length at which two configurations are the same
-    )
+    duplicate_m: float = 0.001  # largest length difference of duplicate configurations
 
 
 class ResidualModel:
@@ -50,15 +48,15 @@ class ResidualModel:
     def add(self, lengths_m: np.ndarray, error_m: np.ndarray) -> None:
         """Add an error measured at rest; beyond the capacity the oldest sample is dropped.
 
-        At the configuration of the newest sample the new error replaces it, so that staying in one
-        place does not push out all other samples.
+        At the configuration of the newest sample the new error replaces it, so that holding one
+        configuration does not displace all other samples.
 
         Args:
             lengths_m: Actuator lengths [m], shape (n,).
             error_m: True tip minus model tip [m], shape (3,).
         """
         x = lengths_m / self._settings.length_scale_m
-        same = self._settings.same_m / self._settings.length_scale_m
+        same = self._settings.duplicate_m / self._settings.length_scale_m
         stop = len(self._x)
         if stop and np.abs(self._x[-1] - x).max() <= same:
             stop -= 1

@@ -1,7 +1,4 @@
-"""What the tip controller works with, simulated in one node, and the controller as a process."""
-
-import subprocess
-import sys
+"""Simulated environment of the tip controller in one node."""
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Point, PoseWithCovarianceStamped
@@ -13,43 +10,32 @@ from sensor_msgs.msg import CameraInfo
 from std_msgs.msg import Header
 from tf2_ros import StaticTransformBroadcaster
 
+from control_testing.controller_rig import ControllerRig, start
 from soft_arm_control.tip.command_shaper import PERIOD_S
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import ChamberPressures, IkSolution, TipTarget
 from soft_arm_msgs.srv import SolveIK
 from soft_arm_node_kit import qos
-from soft_arm_node_kit.testing import SpinningNode
 
-START = 'import sys; from soft_arm_control.ros.tip_controller_node import main; sys.exit(main())'
-PARAMETERS = ['-p', 'robot:=two_module_arm', '-p', 'rig:=virtual']
 TARGET = Point(x=0.0, y=0.0, z=0.2)
 
 
-def start(namespace):
-    arguments = ['--ros-args', '-r', f'__ns:={namespace}', *PARAMETERS]
-    return subprocess.Popen(
-        [sys.executable, '-c', START, *arguments], stderr=subprocess.PIPE, text=True
-    )
+def start_controller(namespace):
+    return start('tip_controller', 'robot:=two_module_arm', 'rig:=virtual', namespace=namespace)
 
 
-class Rig(SpinningNode):
-    """Driver, camera, ring detector, inverse kinematics and client in one node; the arm rests."""
+class Rig(ControllerRig):
+    """Driver, camera, tip tracker, inverse kinematics and client in one node; the arm rests."""
 
     def __init__(self):
-        super().__init__('rig', 'soft_arm')
+        super().__init__('soft_arm', 'tip_controller')
         self.arm = load_arm()
-        self.tip_m = self.arm.tip(self.arm.lengths([0.0] * 6)).tolist()
-        self.commands, self.questions, self._service, self._offer, self.status = (
-            [],
-            [],
-            None,
-            None,
-            DiagnosticStatus(),
-        )
-        self._held, self._foreign = None, None
+        self.tip_m = self.arm.at(self.arm.lengths([0.0] * 6)).tip_m.tolist()
+        self.commands, self.questions, self._service, self._offer = [], [], None, None
+        self._held = None
         self._pressures = self.create_publisher(ChamberPressures, 'pressures', qos.STATE)
-        self._ring = self.create_publisher(PoseWithCovarianceStamped, 'tip_pose', qos.STATE)
+        self._tip_pose = self.create_publisher(PoseWithCovarianceStamped, 'tip_pose', qos.STATE)
         self._camera = self.create_publisher(CameraInfo, 'color/camera_info', qos.STATE)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', qos.STATE)
         self.transitions = self.create_publisher(
@@ -59,7 +45,6 @@ class Rig(SpinningNode):
         self.create_subscription(
             ChamberPressures, 'pressure_command', self.commands.append, qos.COMMAND
         )
-        self.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE)
         self.move_tip, self.follow_path = (
             ActionClient(self, MoveTip, 'move_tip'),
             ActionClient(self, FollowPath, 'follow_path'),
@@ -68,32 +53,24 @@ class Rig(SpinningNode):
         self.create_timer(PERIOD_S, self._tick)
         self.spin()
 
-    def _on_diagnostics(self, message):
-        for status in message.status:
-            if status.name == 'soft_arm/tip_controller':
-                self.status = status
-
-    def values(self):
-        return {value.key: value.value for value in self.status.values}
-
     def _tick(self):
-        message, ring, camera = (
+        message, tip, camera = (
             ChamberPressures(names=list(self.arm.robot.chambers)),
             PoseWithCovarianceStamped(),
             CameraInfo(),
         )
         message.pressures_pa = self.pressures_pa
-        pose = ring.pose.pose
-        ring.header.frame_id, pose.orientation.w = self.arm.robot.base.frame, 1.0
+        pose = tip.pose.pose
+        tip.header.frame_id, pose.orientation.w = self.arm.robot.base.frame, 1.0
         pose.position.x, pose.position.y, pose.position.z = self.tip_m
-        for each in (message, ring, camera):
+        for each in (message, tip, camera):
             each.header.stamp = self.get_clock().now().to_msg()
         if self.spoil_tip_pose:
-            self.spoil_tip_pose(ring)
+            self.spoil_tip_pose(tip)
         if self.spoil_pressures:
             self.spoil_pressures(message)
         self._pressures.publish(message)
-        self._ring.publish(ring)
+        self._tip_pose.publish(tip)
         self._camera.publish(camera)
 
     def driver_says_active(self):
@@ -128,12 +105,6 @@ class Rig(SpinningNode):
         response.solutions = [IkSolution(lengths_m=[0.1] * 6, names=list(self.arm.robot.chambers))]
         return response
 
-    def also_command(self, wanted):
-        if wanted:
-            self._foreign = self.create_publisher(ChamberPressures, 'pressure_command', qos.COMMAND)
-        else:
-            self.destroy_publisher(self._foreign)
-
     def send(
         self, timeout_s=1.0, open_loop=True, lengths_m=(), point=TARGET, tolerance_m=0.0, frame=''
     ):
@@ -144,21 +115,6 @@ class Rig(SpinningNode):
         )
         goal.tolerance_m = tolerance_m
         return self.send_to(self.move_tip, goal)
-
-    def send_to(self, client, goal):
-        self.wait(client.server_is_ready, 'the action is offered')
-        sent = self.called(lambda: client.send_goal_async(goal))
-        self.wait(sent.done, 'the goal is answered')
-        return sent.result(), self.called(sent.result().get_result_async)
-
-    def result(self, sent):
-        _, ended = sent
-        self.wait(ended.done, 'the goal ends')
-        return ended.result().result
-
-    def cancel(self, sent):
-        cancelled = self.called(sent[0].cancel_goal_async)
-        self.wait(cancelled.done, 'the cancellation is answered')
 
     def move(self, **goal):
         return self.result(self.send(**goal))

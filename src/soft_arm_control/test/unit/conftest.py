@@ -13,8 +13,6 @@ from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_control.tip.goal import Goal
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.arm import Arm, make_arm
-from soft_arm_physics.pneumatic_arm import pneumatic_arm
-from soft_arm_physics.pneumatic_finger import PneumaticFinger
 
 NOISE_M, CAMERA_DELAY_S = 4e-4, 0.06
 
@@ -28,7 +26,8 @@ class Loop:
     """
 
     def __init__(self, arm, dynamics, plant_seed, bias_m=(0.0, 0.0, 0.0)):
-        self.arm, self.plant = arm, pneumatic_arm(arm.robot, plant_seed)
+        physics = pytest.importorskip('soft_arm_physics.pneumatic_arm')  # needs MuJoCo
+        self.arm, self.plant = arm, physics.pneumatic_arm(arm.robot, plant_seed)
         self.controller, self.now_s, self.ticks = TipController(arm, dynamics), 0.0, 0
         self.bias_m, self._noise = np.array(bias_m), np.random.default_rng([plant_seed, 9])
         self._images, self._commands = [], []
@@ -43,7 +42,7 @@ class Loop:
         timeout_s=10.0,
         open_loop=False,
     ):
-        point_m = self.arm.tip(lengths_m)
+        point_m = self.arm.at(lengths_m).tip_m
         return Goal(
             point_m[None],
             lengths_m[None],
@@ -138,7 +137,8 @@ class FingerLoop:
 
     def __init__(self, free, plant_seed, gap_m=None):
         robot = load_robot('four_piece_finger')
-        self.plant = PneumaticFinger(robot, plant_seed)
+        physics = pytest.importorskip('soft_arm_physics.pneumatic_finger')  # needs MuJoCo
+        self.plant = physics.PneumaticFinger(robot, plant_seed)
         self.plant.place_object(gap_m)
         self.gripper = Gripper(free, tuple(robot.pressure_limits_pa[:, 0]))
         self.now_s, self.ticks, self.command_pa = 0.0, 0, None

@@ -29,7 +29,7 @@ def feed(estimator, arm, stop_s, delay_s, error_m=ERROR, outlier=None):
         effective_pa = 0.978 * lagged_pa + 0.022 * crept_pa
         estimator.add_pressures(t_s, pressures_at(t_s))
         if k % 2 == 0:
-            images.append((t_s, arm.tip(arm.lengths(effective_pa)) + error_m))
+            images.append((t_s, arm.at(arm.lengths(effective_pa)).tip_m + error_m))
         while images and images[0][0] <= t_s - delay_s:
             stamp_s, measured_m = images.pop(0)
             estimator.add_tip_pose(
@@ -44,20 +44,19 @@ def test_a_move_and_a_late_camera_leave_no_error_behind(estimator, arm, delay_s)
     assert np.linalg.norm(estimator.error_m(np.full(6, 0.1)) - ERROR) < 1e-4
 
 
-def test_the_tip_is_the_model_plus_the_error(estimator, arm):
-    lagged_pa = feed(estimator, arm, 2.0, 0.06)
-    assert np.linalg.norm(estimator.tip_m() - arm.tip(arm.lengths(lagged_pa)) - ERROR) < 1e-4
-
-
 def test_one_image_of_something_else_changes_nothing(estimator, arm):
-    feed(
+    effective_pa = feed(
         estimator,
         arm,
         2.0,
         0.06,
-        outlier=lambda t_s: np.array([0.05, 0, 0]) if 1.79 < t_s < 1.83 else 0.0,
+        outlier=lambda t_s: np.array([0.1, 0, 0]) if 1.79 < t_s < 1.83 else 0.0,
     )
     assert np.linalg.norm(estimator.error_m(np.full(6, 0.1)) - ERROR) < 1e-4
+    assert (
+        np.linalg.norm(estimator.tip_m() - arm.at(arm.lengths(effective_pa)).tip_m - ERROR) < 1e-4
+    )
+    assert estimator.swing_m < 2e-4
 
 
 def test_a_lasting_change_is_believed(estimator, arm):
@@ -68,9 +67,7 @@ def test_a_lasting_change_is_believed(estimator, arm):
 
 
 def test_images_of_other_things_that_do_not_agree_are_never_believed(estimator, arm):
-    """Detections that jump (reflections, several candidates) agree neither with the estimate nor
-    with each other.
-    """
+    """Detections that jump (reflections, several candidates) are not consistent."""
     noise = np.random.default_rng(3)
     feed(
         estimator,
@@ -82,28 +79,18 @@ def test_images_of_other_things_that_do_not_agree_are_never_believed(estimator, 
     assert np.linalg.norm(estimator.error_m(np.full(6, 0.1)) - ERROR) < 1e-3
 
 
-def test_a_ring_where_this_arm_cannot_be_is_never_used(estimator, arm):
+def test_a_tip_that_contradicts_the_model_is_never_used(estimator, arm):
     feed(estimator, arm, 4.0, 0.06, outlier=lambda t_s: np.array([5.0, 0, 0]))
     assert np.linalg.norm(estimator.error_m(np.full(6, 0.1))) < 1e-12
     assert "measured tip is 5.00 m from the model's" in estimator.contradiction
-    measured_m = arm.tip(arm.lengths(pressures_at(4.0))) + ERROR
+    measured_m = arm.at(arm.lengths(pressures_at(4.0))).tip_m + ERROR
     estimator.add_pressures(4.02, pressures_at(4.0))
     assert estimator.add_tip_pose(4.02, measured_m, R) and not estimator.contradiction
 
 
-def test_moving_makes_it_less_certain_and_seeing_more(estimator, arm):
-    feed(estimator, arm, 0.5, 0.0)
-    rest_m = estimator.deviation_m
-    assert rest_m < 3e-4
-    estimator.add_pressures(0.7, pressures_at(1.0))
-    estimator.add_pressures(1.0, pressures_at(1.0))
-    estimator.add_tip_pose(1.0, arm.tip(arm.lengths(pressures_at(1.0))) + ERROR, R)
-    assert estimator.deviation_m > 1.2 * rest_m
-
-
 def test_old_and_repeated_images_are_not_used(estimator, arm):
     feed(estimator, arm, 4.0, 0.0)
-    measured_m = arm.tip(arm.lengths(pressures_at(4.0)))
+    measured_m = arm.at(arm.lengths(pressures_at(4.0))).tip_m
     assert not estimator.add_tip_pose(0.5, measured_m, R)  # before the history
     assert estimator.add_tip_pose(4.0, measured_m + ERROR, R)
     assert not estimator.add_tip_pose(4.0, measured_m + ERROR, R)
@@ -115,7 +102,7 @@ def test_remembering_changes_nothing_here_and_helps_there(arm, dynamics):
     here_pa = feed(estimator, arm, 2.0, 0.06)
     here_m = arm.lengths(here_pa)
     before_m = estimator.error_m(here_m)
-    estimator.remember()
+    estimator.learn()
     assert len(known) == 1
     assert np.allclose(estimator.error_m(here_m), before_m, atol=1e-9)
     assert np.linalg.norm(known.at(here_m) - ERROR) < 5e-4
@@ -128,29 +115,18 @@ def test_only_an_arm_at_rest_is_remembered(arm, dynamics, stop_s, at_rest):
     known = ResidualModel(arm.n_actuators)
     estimator = BiasFilter(arm, known, dynamics)
     feed(estimator, arm, stop_s, 0.06)
-    estimator.remember()
+    estimator.learn()
     assert estimator.at_rest == at_rest and len(known) == at_rest
 
 
 @pytest.mark.parametrize(
     ('amplitude_m', 'least_m', 'most_m'), [(0.0, 0.0, 2e-4), (5e-3, 3e-3, 6e-3)]
 )
-def test_a_swing_is_measured_and_is_no_bias(estimator, arm, amplitude_m, least_m, most_m):
+def test_a_swing_is_measured_and_not_taken_for_bias(estimator, arm, amplitude_m, least_m, most_m):
     swing_m = np.array([amplitude_m, 0.0, 0.0])
     feed(estimator, arm, 4.0, 0.06, outlier=lambda t_s: swing_m * np.sin(2 * np.pi * 1.5 * t_s))
     assert least_m <= estimator.swing_m <= most_m
     assert np.linalg.norm(estimator.error_m(np.full(6, 0.1)) - ERROR) <= 0.3 * amplitude_m + 1e-4
-
-
-def test_one_image_of_something_else_is_no_swing(estimator, arm):
-    feed(
-        estimator,
-        arm,
-        2.0,
-        0.06,
-        outlier=lambda t_s: np.array([0.1, 0, 0]) if 1.79 < t_s < 1.83 else 0.0,
-    )
-    assert estimator.swing_m < 2e-4
 
 
 def test_time_that_jumps_back_begins_the_estimate_again(estimator, arm):

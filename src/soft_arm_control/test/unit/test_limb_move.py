@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soft_arm_control.outcome import Outcome
-from soft_arm_control.tip.limb_move import SPEED_M_S, SPEED_RAD_S, LimbMove
+from soft_arm_control.tip.limb_move import MAX_BEND_RATE_RAD_S, MAX_LENGTH_RATE_M_S, LimbMove
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.arm import Arm
 
@@ -13,11 +13,11 @@ PERIOD_S = 0.02
 
 
 def inside(share):
-    low, high = ARM.actuation_limits
+    low, high = ARM.q_limits
     return low + share * (high - low)
 
 
-actuations = st.lists(st.floats(0.0, 1.0), min_size=6, max_size=6).map(
+configurations = st.lists(st.floats(0.0, 1.0), min_size=6, max_size=6).map(
     lambda shares: inside(np.array(shares))
 )
 
@@ -38,18 +38,20 @@ def bends(commands):
     return np.stack([theta * np.cos(phi), theta * np.sin(phi), ell], axis=-1)
 
 
-@given(actuations, actuations)
+@given(configurations, configurations)
 def test_the_way_is_slow_inside_the_limits_and_ends_at_the_goal(start, goal):
-    move = LimbMove(ARM, start, goal, ARM.tip(goal), None, 1.0, 0.0)
+    move = LimbMove(ARM, start, goal, ARM.at(goal).tip_m, None, 1.0, 0.0)
     commands, status = run(move, lambda _: None)
     assert status.outcome is Outcome.REACHED
-    assert ARM.tip(commands[0]) == pytest.approx(ARM.tip(start), abs=1e-9)
-    assert ARM.tip(commands[-1]) == pytest.approx(ARM.tip(goal), abs=1e-9)
-    low, high = ARM.actuation_limits
+    assert ARM.at(commands[0]).tip_m == pytest.approx(ARM.at(start).tip_m, abs=1e-9)
+    assert ARM.at(commands[-1]).tip_m == pytest.approx(ARM.at(goal).tip_m, abs=1e-9)
+    low, high = ARM.q_limits
     assert ((commands >= low - 1e-9) & (commands <= high + 1e-9)).all()
     rates = np.abs(np.diff(bends(commands), axis=0)).max(axis=(0, 1)) / PERIOD_S
     # the fastest moment of the smooth way is 1.875 times the mean
-    assert (rates <= 1.9 * np.array([SPEED_RAD_S, SPEED_RAD_S, SPEED_M_S])).all()
+    assert (
+        rates <= 1.9 * np.array([MAX_BEND_RATE_RAD_S, MAX_BEND_RATE_RAD_S, MAX_LENGTH_RATE_M_S])
+    ).all()
 
 
 TARGET = np.array([0.8, 0.3, 0.295, 0.6, 1.1, 0.295])
@@ -59,17 +61,17 @@ SAG_M = np.array([0.03, -0.03, -0.02])
 
 
 def make(tolerance_m, goal=TARGET):
-    return LimbMove(ARM, ARM.rest_actuation, goal, ARM.tip(goal), tolerance_m, 30.0, 0.0)
+    return LimbMove(ARM, ARM.rest_q, goal, ARM.at(goal).tip_m, tolerance_m, 30.0, 0.0)
 
 
 def sagging(share):
     """A limb whose tip is off its model's by a sag that its command changes, and lags by 1 s."""
-    tip_m = ARM.tip(ARM.rest_actuation)
+    tip_m = ARM.at(ARM.rest_q).tip_m
 
     def tip_of(command):
         nonlocal tip_m
         if command is not None:
-            model_m = ARM.tip(command)
+            model_m = ARM.at(command).tip_m
             tip_m = tip_m + PERIOD_S * (model_m + share * model_m + SAG_M - tip_m)
         return tip_m
 
@@ -81,13 +83,13 @@ def test_the_tip_reaches_its_target_though_the_limb_sags(share, goal):
     commands, status = run(make(0.005, goal), sagging(share))
     assert status.outcome is Outcome.REACHED, status.message
     assert status.error_m <= 0.005 and status.settle_s < 30.0
-    low, high = ARM.actuation_limits
+    low, high = ARM.q_limits
     assert ((commands >= low - 1e-9) & (commands <= high + 1e-9)).all()
     assert np.abs(np.diff(bends(commands), axis=0)).max() < 0.05  # no jump: rad, m per tick
 
 
 def test_a_blocked_limb_ends_with_its_distance():
-    stop_m = ARM.tip(TARGET) + [0.0, 0.06, 0.0]
+    stop_m = ARM.at(TARGET).tip_m + [0.0, 0.06, 0.0]
     _, status = run(make(0.005), lambda _: stop_m)
     assert status.outcome in (Outcome.TIMEOUT, Outcome.SATURATED)
     assert 'tip is 60.0 mm' in status.message and 'tolerance 5.0 mm' in status.message
@@ -97,9 +99,9 @@ def test_a_blocked_limb_ends_with_its_distance():
 
 def test_a_target_out_of_reach_ends_at_the_limits():
     target_m = np.array([0.0, 0.0, 0.595])
-    goal = ARM.rest_actuation
+    goal = ARM.rest_q
     move = LimbMove(ARM, goal, goal, target_m, 0.005, 30.0, 0.0)
-    _, status = run(move, lambda c: 0.9 * ARM.tip(goal if c is None else c))
+    _, status = run(move, lambda c: 0.9 * ARM.at(goal if c is None else c).tip_m)
     assert status.outcome is Outcome.SATURATED and 'grasper_1_ell' in status.message
     assert status.error_m == pytest.approx(0.595 - 0.9 * 0.6, abs=1e-3)
     assert f'{1e3 * status.error_m:.1f} mm' in status.message
@@ -109,6 +111,6 @@ def test_without_a_measured_tip_it_stays_open_loop_and_says_so():
     commands, status = run(make(0.005), lambda _: None)
     assert status.outcome is Outcome.TIMEOUT
     assert 'no pose of the tip' in status.message and 'open loop' in status.message
-    assert ARM.tip(commands[-1]) == pytest.approx(ARM.tip(TARGET), abs=1e-3)
+    assert ARM.at(commands[-1]).tip_m == pytest.approx(ARM.at(TARGET).tip_m, abs=1e-3)
     _, status = run(make(None), lambda _: None)
     assert status.outcome is Outcome.REACHED and status.error_m is None

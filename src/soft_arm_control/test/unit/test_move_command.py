@@ -4,7 +4,7 @@ import pytest
 
 from soft_arm_control.cli import move, vent
 from soft_arm_control.errors import PathFileError
-from soft_arm_control.tip.path_file import MOST_BYTES, read_path
+from soft_arm_control.tip.path_file import read_path
 
 HEAD = 'time_s,x_m,y_m,z_m\n'
 
@@ -21,19 +21,14 @@ def test_a_path_is_read(tmp_path):
 @pytest.mark.parametrize(
     ('content', 'words'),
     [
-        ('', ':1: the columns are missing'),
-        ('t,x,y,z\n0,0,0,0.2\n', ':1: the columns are t,x,y,z'),
-        (HEAD, 'no waypoints'),
-        (f'{HEAD}0,0,0\n', ':2: 3 values: give 4'),
-        (f'{HEAD}0,0,0,0.2\n1,0,0,high\n', ":3: z_m = 'high'"),
-        (f'{HEAD}0,0,nan,0.2\n', ':2: y_m'),
-        (f'{HEAD}inf,0,0,0.2\n', ':2: time_s'),
-        (f'{HEAD}-1,0,0,0.2\n', ':2: time_s = -1 s'),
-        (f'{HEAD}1,0,0,0.2\n\n1,0,0,0.21\n', ':4: time_s = 1 s: must be more than 1'),
-        (f'{HEAD}0,0,0,250\n', 'in metres'),
-        (f'{HEAD}0,"0,0,0.2\n', 'not a CSV file'),
+        ('t,x,y,z\n0,0,0,0.2\n', "column 'time_s' is missing"),
+        (HEAD, '0 waypoints'),
         (HEAD + ''.join(f'{k / 1000},0,0,0.2\n' for k in range(10_001)), '10001 waypoints'),
-        ('x' * (MOST_BYTES + 1), 'at most'),
+        (f'{HEAD}0,0,0\n', 'line 2 has 3 values'),
+        (f'{HEAD}0,0,0,0.2\n1,0,0,high\n', "line 3: z_m 'high' must be a finite number"),
+        (f'{HEAD}-1,0,0,0.2\n', "line 2: time_s '-1' must be at least 0"),
+        (f'{HEAD}1,0,0,0.2\n\n1,0,0,0.21\n', "line 4: time_s '1' must be more than 1"),
+        (f'{HEAD}0,0,0,250\n', 'in metres'),
         (b'\xff\xfe\x00\x01', 'UTF-8'),
     ],
 )
@@ -52,15 +47,10 @@ def test_a_broken_path_is_refused_with_its_line(tmp_path, capsys, content, words
     ('arguments', 'words'),
     [
         ([], '0 numbers'),
-        (['0.02', '-0.01'], '2 numbers'),
-        (['0.02', '-0.01', '0.2', '0.1'], '4 numbers'),
         (['0.02', '-nan', '0.2'], 'finite'),
-        (['0.02', '-1e300', '0.2'], 'at least'),
         (['20', '-10', '250'], 'at most'),
         (['0', '0', '0.2', '--axis', '0', '-0', '0'], 'no direction'),
-        (['0', '0', '0.2', '--tolerance-m', '-0.001'], 'tolerance'),
-        (['0', '0', '0.2', '--timeout-s', 'inf'], 'finite'),
-        (['0', '0', '0.2', '--namespace', 'a b'], 'no namespace'),
+        (['0', '0', '0.2', '--namespace', 'a b'], 'not a namespace'),
         (['--path', '/nowhere.csv'], 'No such file'),
         (['0', '0', '0.2', '--path', __file__], 'leave X Y Z'),
     ],
@@ -73,4 +63,4 @@ def test_arguments_are_checked_before_anything_starts(capsys, arguments, words):
 
 def test_a_namespace_that_is_none_is_vented_nowhere(capsys):
     assert vent.main(['--namespace', '../x']) == 2
-    assert 'no namespace' in capsys.readouterr().err
+    assert 'not a namespace' in capsys.readouterr().err

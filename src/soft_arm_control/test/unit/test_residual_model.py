@@ -11,10 +11,6 @@ def error_m(lengths_m):
     return np.array([0.004 + 0.08 * x[0], 0.05 * x[1] - 0.03 * x[4], -0.006 + 0.1 * x[5]])
 
 
-def test_knows_nothing_at_first():
-    assert (ResidualModel(6).at(MIDDLE + 0.02) == 0.0).all()
-
-
 def test_gives_back_what_it_was_told_and_what_lies_between():
     known, rng = ResidualModel(6), np.random.default_rng(1)
     places = MIDDLE + rng.uniform(-0.04, 0.04, (25, 6))

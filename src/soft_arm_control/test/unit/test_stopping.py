@@ -63,13 +63,6 @@ def test_the_pressures_stop_where_they_are(make_loop, reason, outcome, delay_per
             assert travels_m.max() < TRAVEL_M
 
 
-def test_a_cancelled_goal_says_that_the_present_pressures_are_held(make_loop):
-    loop = make_loop(21)
-    status = stop(loop, 'cancel', 0.3, loop.arm.length_limits_m[1])
-    assert 'holds the present pressures' in status.message
-    assert loop.run(0.4).phase == 'idle' and not loop.controller.active
-
-
 @pytest.mark.parametrize('reason', ['cancel', 'tip', 'driver'])
 def test_the_next_goal_starts_without_a_transient(make_loop, reason):
     loop = make_loop(21)

@@ -1,7 +1,8 @@
 """Kinds of segments in a robot file: what each is driven by, its limits, its size and its physics.
 
-Every kind has `actuation`: its coordinates in the order of every actuation vector, each with name,
-SI unit and limits. Segments that name the same chamber share its pressure, which is one coordinate.
+Every kind has `coordinates`: what sets its shape, in the order of the configuration q, each with
+name, SI unit and limits. Segments that name the same chamber share its pressure, which is one
+coordinate.
 """
 
 from typing import Annotated
@@ -19,7 +20,8 @@ from soft_arm_description.segments.physics import (
 from soft_arm_description.segments.pressure_bends import ModalSegment, SingleBendSegment
 from soft_arm_description.segments.tendons import TendonSegment
 from soft_arm_description.segments.torques import Hinge, TorqueSegment
-from soft_arm_description.segments.values import Coordinate, Name, Strict
+from soft_arm_description.segments.values import Coordinate, Name
+from soft_arm_io.fields import Strict
 
 Segment = Annotated[
     BellowsSegment | SingleBendSegment | ModalSegment | TendonSegment | TorqueSegment,

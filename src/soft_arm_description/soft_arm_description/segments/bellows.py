@@ -18,13 +18,13 @@ from soft_arm_description.segments.values import (
     Pressure,
     PressureLimits,
     Radius,
-    Strict,
     Turn,
     check_bend,
     check_limits,
 )
+from soft_arm_io.fields import Strict
 
-LEAST_SPACING_DEG = 5.0  # between directions of neighbouring bellows
+MIN_SPACING_DEG = 5.0  # between directions of neighbouring bellows
 
 
 class PressureLength(Strict):
@@ -68,10 +68,10 @@ class Bellows(Strict):
         check_limits(self, 'length_limits_m', 'pressure_limits_pa')
         directions = np.sort(np.mod(self.angles_deg, 360.0))
         apart_deg = float(np.diff(directions, append=directions[0] + 360.0).min())
-        if apart_deg < LEAST_SPACING_DEG:
+        if apart_deg < MIN_SPACING_DEG:
             raise ValueError(
                 f'angles_deg {list(self.angles_deg)}: two bellows are {apart_deg:g} deg apart; '
-                f'place each {LEAST_SPACING_DEG:g} or more'
+                f'place each {MIN_SPACING_DEG:g} or more'
             )
         gap_m = (
             2.0 * self.centre_radius_m * math.sin(math.radians(min(apart_deg, 180.0)) / 2.0)
@@ -101,7 +101,7 @@ class BellowsSegment(ArcSegment):
     actuators: Bellows
 
     @property
-    def actuation(self) -> tuple[Coordinate, ...]:
+    def coordinates(self) -> tuple[Coordinate, ...]:
         """Length of each bellows [m]."""
         return tuple(
             Coordinate(name, 'm', *self.actuators.length_limits_m) for name in self.actuators.names
@@ -111,6 +111,21 @@ class BellowsSegment(ArcSegment):
     def chambers(self) -> tuple[str, ...]:
         """Pressurised chambers, one for each bellows."""
         return self.actuators.names
+
+    @property
+    def chamber_limits_pa(self) -> tuple[tuple[float, float], ...]:
+        """Lowest and highest pressure of each chamber [Pa] gauge."""
+        return (self.actuators.pressure_limits_pa,) * len(self.actuators.names)
+
+    @property
+    def rest_q(self) -> tuple[float, ...]:
+        """Coordinates at ambient pressure [m]."""
+        return (self.natural_length_m,) * len(self.actuators.names)
+
+    @property
+    def bending_planes_deg(self) -> set[float | None]:
+        """None: it bends in any direction."""
+        return {None}
 
     @property
     def arc_length_limits_m(self) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """Physics of a segment's body: material, stiffness, mass, damping, collision shape and friction.
 
 Kinematics ignores these keys. The section is a full circle, whose radius changes linearly from
-`body_radius_m` to `tip_radius_m`. Its stiffnesses are those of a beam: E I with I = pi r^4 / 4,
+`body_radius_m` to `tip_radius_m`. Its stiffnesses follow beam theory: E I with I = pi r^4 / 4,
 G J = E I / (1 + nu), and E A with A = pi r^2.
 """
 
@@ -22,9 +22,8 @@ from soft_arm_description.segments.values import (
     MassOrZero,
     Name,
     Radius,
-    Strict,
-    number,
 )
+from soft_arm_io.fields import Strict, number
 
 BendingStiffness = Annotated[float, number(1e-9, 1e6, 'N m^2')]
 AxialStiffness = Annotated[float, number(1e-4, 1e9, 'N')]
@@ -46,7 +45,7 @@ class Disc(Strict):
 
 
 class Material(Strict):
-    """What a body is made of; each key is needed only where something is derived from it."""
+    """Material of a body; each key is needed only if a value is derived from it."""
 
     youngs_modulus_pa: Annotated[float, number(100.0, 1e12, 'Pa')] | None = None
     poisson_ratio: Annotated[float, number(0.0, 0.5, '')] | None = None
@@ -72,14 +71,14 @@ class Friction(Strict):
 
 
 class NamedSegment(Strict):
-    """What every kind has."""
+    """Keys of every kind."""
 
     name: Name
     kind: str
 
 
 class ArcSegment(NamedSegment):
-    """What every kind has whose shape is an arc or a curve."""
+    """Keys of the kinds whose shape is an arc or a curve."""
 
     # True: the bend's rotation is Rz(phi) Ry(theta) Rz(-phi) (arm paper); False: without the last
     # factor (gripper paper)

@@ -34,7 +34,7 @@ class _FixedLengthSegment(RoundSegment):
     disc: Disc | None = None
 
     @property
-    def actuation(self) -> tuple[Coordinate, ...]:
+    def coordinates(self) -> tuple[Coordinate, ...]:
         """The chamber's pressure [Pa]."""
         return (Coordinate(self.chamber, 'Pa', *self.pressure_limits_pa),)
 
@@ -42,6 +42,21 @@ class _FixedLengthSegment(RoundSegment):
     def chambers(self) -> tuple[str, ...]:
         """The one chamber."""
         return (self.chamber,)
+
+    @property
+    def chamber_limits_pa(self) -> tuple[tuple[float, float], ...]:
+        """Lowest and highest pressure of the chamber [Pa] gauge."""
+        return (self.pressure_limits_pa,)
+
+    @property
+    def rest_q(self) -> tuple[float, ...]:
+        """Ambient pressure [Pa]."""
+        return (0.0,)
+
+    @property
+    def bending_planes_deg(self) -> set[float | None]:
+        """Direction of its plane [deg], in half a turn."""
+        return {round(self.phi_deg % 180.0, 6)}
 
     @property
     def arc_length_limits_m(self) -> tuple[float, float]:

@@ -11,11 +11,10 @@ from soft_arm_description.segments.values import (
     Coordinate,
     LengthLimits,
     Radius,
-    Strict,
     Turn,
     check_limits,
-    number,
 )
+from soft_arm_io.fields import Strict, number
 
 Tension = Annotated[float, number(1e-3, 1e5, 'N')]
 
@@ -47,7 +46,7 @@ class TendonSegment(RoundSegment):
         return self
 
     @property
-    def actuation(self) -> tuple[Coordinate, ...]:
+    def coordinates(self) -> tuple[Coordinate, ...]:
         """Theta [rad], which may be negative, phi [rad] and ell [m]."""
         return (
             Coordinate(f'{self.name}_theta', 'rad', *map(math.radians, self.theta_limits_deg)),
@@ -69,6 +68,21 @@ class TendonSegment(RoundSegment):
     def chambers(self) -> tuple[str, ...]:
         """None."""
         return ()
+
+    @property
+    def chamber_limits_pa(self) -> tuple[tuple[float, float], ...]:
+        """None."""
+        return ()
+
+    @property
+    def rest_q(self) -> tuple[float, ...]:
+        """No bend [rad], and the middle of the length limits [m]."""
+        return 0.0, 0.0, sum(self.length_limits_m) / 2.0
+
+    @property
+    def bending_planes_deg(self) -> set[float | None]:
+        """None: it bends in any direction."""
+        return {None}
 
     @property
     def arc_length_limits_m(self) -> tuple[float, float]:

@@ -18,12 +18,11 @@ from soft_arm_description.segments.values import (
     MassOrZero,
     Name,
     Radius,
-    Strict,
     check_bend,
     check_direction,
     check_limits,
-    number,
 )
+from soft_arm_io.fields import Strict, number
 
 Offset = Annotated[float, number(-1.0, 1.0, 'm')]
 Angle = Annotated[float, number(-20 * math.pi, 20 * math.pi, 'rad')]
@@ -159,7 +158,7 @@ class TorqueSegment(NamedSegment):
         return (ends, *(whole,) * (self.sections - 1), ends)
 
     @property
-    def actuation(self) -> tuple[Coordinate, ...]:
+    def coordinates(self) -> tuple[Coordinate, ...]:
         """The torque of each actuated kind of hinge [N m]."""
         torques = {hinge.name: hinge.torque_limits_n_m for hinge in self.hinges}
         return tuple(
@@ -172,6 +171,24 @@ class TorqueSegment(NamedSegment):
     def chambers(self) -> tuple[str, ...]:
         """None."""
         return ()
+
+    @property
+    def chamber_limits_pa(self) -> tuple[tuple[float, float], ...]:
+        """None."""
+        return ()
+
+    @property
+    def rest_q(self) -> tuple[float, ...]:
+        """No torques [N m]."""
+        return (0.0,) * len(self.coordinates)
+
+    @property
+    def bending_planes_deg(self) -> set[float | None]:
+        """Directions in which free hinges bend it [deg], in half a turn; None: any."""
+        axes = [hinge.axis for hinge in self.hinges if hinge.stiffness_n_m_rad is not None]
+        return {
+            None if z else round(math.degrees(math.atan2(-x, y)) % 180.0, 6) for x, y, z in axes
+        }
 
     @property
     def arc_length_limits_m(self) -> tuple[float, float]:

@@ -3,34 +3,15 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Annotated
 
 import numpy as np
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import Field
+
+from soft_arm_io.fields import Strict, number
 
 ABSOLUTE_VACUUM_PA = -101_325.0  # gauge
-MOST_BEND_RAD = 20 * math.pi
-
-
-class Strict(BaseModel):
-    """A part of a file: unknown keys are refused."""
-
-    model_config = ConfigDict(extra='forbid', frozen=True)
-
-
-def number(low: float, high: float, unit: str, kind: type = float) -> BeforeValidator:
-    """Make the validator of a number in [low, high] of a unit; it refuses text, true and false."""
-    limits, wanted = f'{low:g}..{high:g} {unit}'.strip(), Integral if kind is int else Real
-
-    def check(value: object) -> int | float:
-        if isinstance(value, bool) or not isinstance(value, wanted):
-            raise ValueError(f'must be a {"whole " if kind is int else ""}number of {limits}')
-        if not low <= value <= high:  # type: ignore[operator]  # a number by now
-            raise ValueError(f'must be in {limits}')
-        return kind(value)
-
-    return BeforeValidator(check)
+MAX_BEND_RAD = 20 * math.pi
 
 
 Length = Annotated[float, number(1e-4, 10.0, 'm')]
@@ -52,7 +33,6 @@ DragCoefficient = Annotated[float, number(0.0, 10.0, '')]
 FrictionCoefficient = Annotated[float, number(0.0, 10.0, '')]
 Name = Annotated[str, Field(pattern=r'^[a-z][a-z0-9_]*$', max_length=60)]
 Text = Annotated[str, Field(max_length=5000)]
-Powers = Annotated[tuple[Coefficient, ...], Field(min_length=1, max_length=30)]
 LengthLimits = tuple[Length, Length]
 PressureLimits = tuple[Pressure, Pressure]
 Component = Annotated[float, number(-1e3, 1e3, '')]
@@ -92,7 +72,7 @@ def check_unique(what: str, names: Iterable[str]) -> None:
 def check_bend(bend_rad: np.ndarray | float) -> None:
     """Raise ValueError where a bend [rad] is more than ten turns."""
     most_deg = float(np.degrees(np.abs(bend_rad).max()))
-    if not most_deg <= math.degrees(MOST_BEND_RAD):
+    if not most_deg <= math.degrees(MAX_BEND_RAD):
         raise ValueError(
             f'it would bend by {most_deg:.4g} deg within its limits, more than 3600 deg: correct '
             'lengths, limits or coefficients'
@@ -101,7 +81,7 @@ def check_bend(bend_rad: np.ndarray | float) -> None:
 
 @dataclass(frozen=True)
 class Coordinate:
-    """One number of an actuation vector.
+    """One number of a configuration vector q.
 
     Attributes:
         name: Its name.

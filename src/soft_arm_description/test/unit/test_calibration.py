@@ -18,7 +18,7 @@ from soft_arm_description.calibration import (
 )
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
-from soft_arm_description.yaml_file import Number
+from soft_arm_io.fields import Number
 
 ARM, FINGER = load_robot('two_module_arm'), load_robot('four_piece_finger')
 LAG = {'residuals': {'rms_m': 1e-4}, 'limits': {'pressure_pa': (-1e4, 1e4)}}

@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 import yaml
@@ -106,13 +108,13 @@ def test_every_kind_ships():
 
 
 def test_kinds_share_one_robot():
-    """Limits and names are in actuation order, whatever kinds of segments a robot mixes."""
+    """Limits and names are in the order of q, whatever kinds of segments a robot mixes."""
     content = load_robot('two_module_arm').model_dump(mode='json', exclude_unset=True)
     tendon = load_robot('squid_camera').segments[0].model_dump(mode='json')
     piece = load_robot('four_piece_finger').segments[0].model_dump(mode='json')
     content |= {'segments': [content['segments'][0], tendon, piece], 'channels': {}}
     robot = Robot.model_validate(content)
-    assert [c.name for c in robot.actuation] == [
+    assert [c.name for c in robot.coordinates] == [
         'm1_b1',
         'm1_b2',
         'm1_b3',
@@ -121,7 +123,7 @@ def test_kinds_share_one_robot():
         'camera_1_ell',
         'finger',
     ]
-    assert [c.unit for c in robot.actuation] == ['m'] * 3 + ['rad', 'rad', 'm', 'Pa']
+    assert [c.unit for c in robot.coordinates] == ['m'] * 3 + ['rad', 'rad', 'm', 'Pa']
     assert robot.chambers == (
         'm1_b1',
         'm1_b2',
@@ -148,3 +150,15 @@ def test_cut_lines_are_checked(tmp_path):
     (tmp_path / 'robot.yaml').write_text(yaml.safe_dump(content))
     with pytest.raises(RobotFileError, match='cut_lines.colour_rgb.2.*1.2'):
         load_robot(tmp_path / 'robot.yaml')
+
+
+def test_cached_values_follow_the_fields():
+    robot, same = load_robot('two_module_arm'), load_robot('two_module_arm')
+    assert len(robot.chambers) == 6 and robot.pressure_limits_pa.shape == (2, 6)
+    assert robot == same and pickle.loads(pickle.dumps(robot)) == same
+    assert robot.model_dump_json() == same.model_dump_json()
+    shorter = robot.model_copy(update={'segments': robot.segments[:1]})
+    assert len(shorter.chambers) == 3 and shorter.pressure_limits_pa.shape == (2, 3)
+    assert shorter.fingerprint != robot.fingerprint
+    robot.pressure_limits_pa[0] = 0.0
+    assert robot.pressure_limits_pa[0].all()

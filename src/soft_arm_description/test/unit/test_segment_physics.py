@@ -152,7 +152,7 @@ def test_bad_physics_is_named_in_one_line(tmp_path, changes, words):
 def test_a_torque_segment_alternates_its_hinges():
     (segment,) = robot_of(ROD).segments
     assert [hinge.name for hinge in segment.section_hinges] == ['grasp', 'side'] * 5
-    assert [(c.name, c.unit, c.low, c.high) for c in segment.actuation] == [
+    assert [(c.name, c.unit, c.low, c.high) for c in segment.coordinates] == [
         ('rod_grasp', 'N m', -0.1, 0.1)
     ]
     assert segment.hinges[1].unit_axis.tolist() == [0.0, 1.0, 0.0]
@@ -165,7 +165,7 @@ def test_hinges_of_one_name_share_a_torque_and_one_without_stiffness_is_rigid():
     graded = [HINGES[0] | {'stiffness_n_m_rad': k} for k in (0.1, 0.2, 0.4)]
     rigid = {'name': 'rigid', 'axis': [1, 0, 0], 'actuated': False}
     (segment,) = robot_of(ROD | {'hinges': [*graded, rigid]}).segments
-    assert [c.name for c in segment.actuation] == ['rod_grasp']
+    assert [c.name for c in segment.coordinates] == ['rod_grasp']
     assert segment.hinges[3].bend_range_rad == (0.0, 0.0)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from soft_arm_calibration.rig import Ending, Rig
 from soft_arm_control.tip.command_shaper import PERIOD_S
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_control.tip.goal_planning import free_actuators
@@ -23,7 +24,6 @@ from soft_arm_experiments.arm.experiments import (
     unreachable_m,
 )
 from soft_arm_experiments.arm.results import Lap, Result, Run, StepResponse
-from soft_arm_experiments.arm.rig import Ending, Rig
 from soft_arm_kinematics.arm import BellowsArm
 
 SCORED_SAMPLES = round(SCORED_S / PERIOD_S)
@@ -58,7 +58,7 @@ class ExperimentRunner:
         arm: The arm.
         dynamics: Identified dynamics, for the shortest possible settling times.
         pace: Durations of the parts of an experiment.
-        on_time: Called with the seconds that have passed since its last call.
+        on_time: Called with the time since its last call [s].
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class ExperimentRunner:
     def _unreachable_m(
         self, experiment: Experiment, ends_m: np.ndarray, began_s: float, stops_s: list[float]
     ) -> np.ndarray:
-        """Return how far each target is from what this arm can hold [m], shape (k,)."""
+        """Return the distance of each target from the tips that this arm can hold [m], (k,)."""
         seen_s, pressures_pa = self._rig.measured_pa(began_s, stops_s[-1])
         lengths_m = acting_lengths_m(self._arm, self._dynamics, seen_s, pressures_pa)
         free = free_actuators(self._arm.robot, list(experiment.held_segments))
@@ -140,10 +140,10 @@ class ExperimentRunner:
         )
 
     def _response(self, steps: Experiment, k: int, theta_deg: float) -> StepResponse:
-        """Step from target 0 to target k; try again after a fault or a wrong start.
+        """Step from target 0 to target k; repeat after a fault or a wrong start.
 
-        A goal that its limits keep off the target ends every attempt with a fault; where the tip
-        stays within the share of the step, it has settled all the same.
+        A goal at a pressure limit ends every attempt with a fault; it counts as settled if the tip
+        stays within the share of the step.
         """
         start_m, target_m = steps.points_m[0], steps.points_m[k]
         step_m = float(np.linalg.norm(target_m - start_m))
@@ -195,7 +195,7 @@ class ExperimentRunner:
             problems.append(f'continuous turn, attempt {attempt}: {problem}')
         else:
             return None
-        # Leave out acceleration and braking: the first and the last half second.
+        # Exclude acceleration and braking: the first and the last half second.
         seen_s, tips_m = self._rig.tips(start_s + 0.5, start_s + times_s[-1] - 0.5)
         wanted_m = np.stack(
             [np.interp(seen_s - start_s, times_s, axis_m) for axis_m in path.points_m.T], axis=1
@@ -221,7 +221,7 @@ class ExperimentRunner:
         duration_s: float,
         problems: list[str],
     ) -> tuple[float, float]:
-        """Go to target k and wait until the time is up; return start and end [s].
+        """Go to target k and wait for the duration; return start and end [s].
 
         A step with a fault is added to `problems` and repeated.
         """
@@ -230,13 +230,13 @@ class ExperimentRunner:
             if problem is None:
                 return start_s, stop_s
             problems.append(f'step {k}, attempt {attempt}: {problem}')
-            duration_s = max(duration_s, FIRST_S)  # the fault may have left the arm anywhere
+            duration_s = max(duration_s, FIRST_S)  # the start is unknown after a fault
         return start_s, self._rig.now_s()  # score the pose after the last fault
 
     def _try_step(
         self, experiment: Experiment, k: int, open_loop: bool, duration_s: float
     ) -> tuple[float, float, str | None]:
-        """Go to target k and wait until the time is up; return start and end [s], and any fault."""
+        """Go to target k and wait for the duration; return start and end [s], and any fault."""
         start_s = self._rig.now_s()
         ending = self._rig.move_tip(
             experiment.points_m[k],
@@ -256,6 +256,6 @@ class ExperimentRunner:
 
 
 def _problem(ending: Ending) -> str | None:
-    """Return why a goal failed; None if it runs, was reached, or was ended on purpose."""
+    """Return the reason of a failed goal; None if it runs, was reached, or was cancelled."""
     ended = ending()
     return None if ended is None else ended[1] or None

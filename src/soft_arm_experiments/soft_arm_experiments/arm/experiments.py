@@ -1,11 +1,11 @@
 """Targets and scores of the arm paper's two experiments and of its table 7.
 
-Module 1 is held at full vacuum and module 2 moves: *bend* 0 .. 120 deg at phi = 30 deg,
-*deflection* theta = 30 deg round 360 deg. The paper takes module 2's solution of greatest vacuum.
-Here its shortest bellows stays `CONTROL_MARGIN_M` longer than at full vacuum: pinned at the limit
-it could not shorten, and the feedback would have authority in one direction only. Where the longest
-bellows would come within `LONGEST_MARGIN_M` of its limit (beyond 110 deg) all three are shorter: a
-sagging arm needs more length there.
+Module 1 is held at full vacuum and module 2 moves: *bend* from 0 to 120 deg at phi = 30 deg,
+*deflection* at theta = 30 deg over 360 deg. The paper uses the solution of module 2 with the
+greatest vacuum. Here its shortest bellows is `CONTROL_MARGIN_M` longer than at full vacuum: at the
+limit it could not shorten, and the feedback would act in one direction only. Where the longest
+bellows would come within `MAX_MARGIN_M` of its limit (beyond 110 deg), all three are shorter,
+because a sagging arm needs more length there.
 """
 
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ from soft_arm_kinematics.arm import BellowsArm
 from soft_arm_kinematics.segments import pcc
 
 CONTROL_MARGIN_M = 0.008
-LONGEST_MARGIN_M = 0.025
+MAX_MARGIN_M = 0.025
 PHI_BEND_RAD = np.deg2rad(30.0)
 THETA_DEFLECTION_RAD = np.deg2rad(30.0)
 TABLE_7_DEG = (30.0, 60.0, 90.0, 120.0)
 SETTLED_SHARE = 0.02  # of the step
-REST_S, LONGEST_S = 2.5, 5.0  # before a step response, and the longest that is computed
-NEAREST_ROUNDS = 10  # Jacobians
+REST_S, MAX_STEP_S = 2.5, 5.0  # rest before a step response, and its longest duration
+NEAREST_ITERATIONS = 10
 SCORED_S = 0.3  # the true tip is averaged over this time at the end of each step
 
 # Mean error [m] in the paper: open loop, closed loop.
@@ -66,7 +66,7 @@ def experiment(arm: BellowsArm, name: str, steps: int | None = None) -> Experime
 
 
 def targets(arm: BellowsArm, name: str, theta_rad: np.ndarray, phi_rad: np.ndarray) -> Experiment:
-    """Return targets with the last segment bent as given and all others held at full vacuum.
+    """Return targets that bend the last segment and hold all others at full vacuum.
 
     Args:
         arm: The arm, with two segments or more.
@@ -88,7 +88,7 @@ def targets(arm: BellowsArm, name: str, theta_rad: np.ndarray, phi_rad: np.ndarr
     arcs[:, -1] = pcc.arcs_from_polar(theta_rad, phi_rad, 0.0)
     offsets_m = arm.lengths_from_arcs(arcs)[:, -moving:]  # of each bellows from the centre line
     above_m = offsets_m - offsets_m.min(axis=1, keepdims=True)  # the shortest
-    longest_m = float(np.min(arm.length_limits_m[1, -moving:])) - LONGEST_MARGIN_M
+    longest_m = float(np.min(arm.length_limits_m[1, -moving:])) - MAX_MARGIN_M
     margin_m = np.clip(
         longest_m - shortest_m - above_m.max(axis=1, keepdims=True), 0.0, CONTROL_MARGIN_M
     )
@@ -99,14 +99,14 @@ def targets(arm: BellowsArm, name: str, theta_rad: np.ndarray, phi_rad: np.ndarr
         raise ExperimentError(
             f'theta {np.rad2deg(theta_rad[k]):.0f} deg needs a bellows of '
             f'{1e3 * lengths_m[k].max():.1f} mm, limit '
-            f'{1e3 * arm.length_limits_m[1].max():.1f} mm: this robot cannot do the experiment'
+            f'{1e3 * arm.length_limits_m[1].max():.1f} mm: this robot cannot run the experiment'
         )
     return Experiment(
         name,
         np.asarray(theta_rad),
         np.asarray(phi_rad),
         lengths_m,
-        arm.tip(lengths_m),
+        arm.at(lengths_m).tip_m,
         arm.robot.segment_names[:-1],
     )
 
@@ -129,9 +129,7 @@ def end_of_step_m(times_s: np.ndarray, tips_m: np.ndarray, stop_s: float) -> np.
 def settling_time_s(
     times_s: np.ndarray, tips_m: np.ndarray, start_m: np.ndarray, target_m: np.ndarray
 ) -> float | None:
-    """Return the time [s] after which the tip stays near the target; None if it does not.
-
-    Near means within `SETTLED_SHARE` of the step.
+    """Return the settling time [s] to within `SETTLED_SHARE` of the step; None without settling.
 
     Args:
         times_s: Time since the command [s], shape (k,).
@@ -150,20 +148,20 @@ def settling_time_s(
 def fastest_settling_s(
     arm: BellowsArm, dynamics: Dynamics, start_m: np.ndarray, target_m: np.ndarray
 ) -> float:
-    """Return the shortest settling time [s] that valves and mechanics allow to any controller.
+    """Return the lower bound of the settling time [s] that valves and mechanics set.
 
-    Every valve changes its pressure at its rate limit or, near the end of its range, as fast as the
-    extreme command drives it, until the identified hysteresis and creep give the effective pressure
-    of the target, and holds that from then on; the mechanics follow with their lag. The start was
-    reached from the target's side, as in the experiment, so every chamber first has to cross the
-    width of its hysteresis.
+    Every valve changes its pressure at its rate limit or, near the end of its range, at the rate of
+    the extreme command, until the identified hysteresis and creep give the effective pressure of
+    the target, which it then holds; the mechanics follow with their lag. The start was reached from
+    the side of the target, as in the experiment, so that every chamber first crosses the width of
+    its hysteresis.
 
     Args:
         arm: The model.
         dynamics: Identified dynamics of valves, chambers and mechanics.
-        start_m, target_m: Actuator lengths [m], shape (n,). Those at which this arm rests
-            (`acting_lengths_m`) give the limit of this arm; those of the model may need less or
-            more pressure than its bellows do.
+        start_m, target_m: Actuator lengths [m], shape (n,). The lengths at which this arm rests
+            (`acting_lengths_m`) give the bound for this arm; the lengths of the model may need
+            other pressures.
     """
     dt_s = 0.002
     start_pa, goal_pa = arm.pressures(start_m), arm.pressures(target_m)
@@ -171,9 +169,9 @@ def fastest_settling_s(
     effect.advance(REST_S, np.clip(effect.pressures(start_pa), *arm.pressure_limits_pa))
     pressure_pa = np.clip(effect.pressures(start_pa), *arm.pressure_limits_pa)
     lagged_pa = effective_pa = effect.advance(dt_s, pressure_pa)
-    times_s, tips_m = [0.0], [arm.tip(start_m)]
+    times_s, tips_m = [0.0], [arm.at(start_m).tip_m]
     share = lag_share(dt_s, dynamics.mechanical_lag_s)
-    while np.max(np.abs(lagged_pa - goal_pa)) > 50.0 and times_s[-1] < LONGEST_S:
+    while np.max(np.abs(lagged_pa - goal_pa)) > 50.0 and times_s[-1] < MAX_STEP_S:
         wanted_pa = np.clip(effect.pressures(goal_pa), *arm.pressure_limits_pa)
         limits_pa = np.where(wanted_pa > pressure_pa, *arm.pressure_limits_pa[::-1])
         rate_pa_s = np.minimum(
@@ -186,18 +184,19 @@ def fastest_settling_s(
         effective_pa = effect.advance(dt_s, pressure_pa)
         lagged_pa = lagged_pa + share * (effective_pa - lagged_pa)
         times_s.append(times_s[-1] + dt_s)
-        tips_m.append(arm.tip(arm.lengths(np.clip(lagged_pa, *arm.pressure_limits_pa))))
+        tips_m.append(arm.at(arm.lengths(np.clip(lagged_pa, *arm.pressure_limits_pa))).tip_m)
     return dynamics.valve_delay_s + (
-        settling_time_s(np.array(times_s), np.array(tips_m), tips_m[0], arm.tip(target_m)) or 0.0
+        settling_time_s(np.array(times_s), np.array(tips_m), tips_m[0], arm.at(target_m).tip_m)
+        or 0.0
     )
 
 
 def acting_lengths_m(
     arm: BellowsArm, dynamics: Dynamics, times_s: np.ndarray, pressures_pa: np.ndarray
 ) -> np.ndarray:
-    """Return the lengths [m], (k, n), that measured pressures give.
+    """Return the lengths [m], (k, n), at measured pressures.
 
-    Hysteresis and creep begin at rest at the first sample.
+    Hysteresis and creep start at rest at the first sample.
 
     Args:
         arm: The model.
@@ -221,35 +220,35 @@ def unreachable_m(
     lengths_m: np.ndarray,
     free: np.ndarray,
 ) -> float:
-    """Return how far a target is from the nearest tip that this arm can hold [m]; 0: reachable.
+    """Return the distance of a target from the nearest tip that this arm can hold [m].
 
-    The model is corrected by its error where the arm is now. The pressure that acts stays within
-    the limits by the width of the hysteresis, because a chamber comes to its limit from the inside;
-    the present lengths are always within reach.
+    The model is corrected by its error at the current configuration. The effective pressure stays
+    within the limits by the width of the hysteresis, because a chamber approaches its limit from
+    the inside; the current lengths are always reachable.
 
     Args:
         arm: The model.
         dynamics: Identified hysteresis.
         target_m: Target [m], shape (3,).
-        tip_m: True tip where the arm rests near it [m], shape (3,).
-        lengths_m: Lengths that act there (`acting_lengths_m`) [m], shape (n,).
-        free: Which actuators may move, bool, shape (n,).
+        tip_m: True tip at rest near the target [m], shape (3,).
+        lengths_m: Effective lengths at rest (`acting_lengths_m`) [m], shape (n,).
+        free: Mask of the actuators that may move, bool, shape (n,).
     """
     effect = PressureEffect(dynamics, np.zeros(arm.n_actuators))
     limits_m = arm.lengths(np.array([effect.settled(pa) for pa in arm.pressure_limits_pa]))
     limits_m = np.array([np.minimum(limits_m[0], lengths_m), np.maximum(limits_m[1], lengths_m)])
     limits_m = np.where(free, limits_m, lengths_m)
-    wanted_m = target_m - (tip_m - arm.tip(lengths_m))
+    wanted_m = target_m - (tip_m - arm.at(lengths_m).tip_m)
     nearest_m = lengths_m
-    for _ in range(NEAREST_ROUNDS):
+    for _ in range(NEAREST_ITERATIONS):
         nearest_m, away_m = differential_ik(arm, nearest_m, wanted_m, nearest_m, limits_m, free)
     return away_m
 
 
 def angular_speed_rad_s(times_s: np.ndarray, tips_m: np.ndarray) -> tuple[float, float]:
-    """Return mean and standard deviation [rad/s] of the tip's speed round the base's z axis.
+    """Return mean and standard deviation [rad/s] of the angular speed about the base's z axis.
 
-    The speed is taken over windows of 0.5 s.
+    Speeds are computed over windows of 0.5 s.
     """
     angles_rad = np.unwrap(np.arctan2(tips_m[:, 1], tips_m[:, 0]))
     edges_s = np.arange(times_s[0], times_s[-1], 0.5)

@@ -1,12 +1,13 @@
-"""A whole rig as one object: plant, board, driver, eye and controller. No ROS, no thread.
+"""Virtual rig as one object: plant, board, driver, tip sensor and controller; no ROS, no thread.
 
-Its time line is that of the virtual rig in lockstep: the driver exchanges at multiples of 20 ms of
-simulated time, the controller steps 10 ms later, and images, their processing and the valves are as
-late as `Delays` says. Two rigs with the same arguments do the same to the last bit.
+Its timing is the same as on the virtual rig in lockstep: the driver exchanges at multiples of 20 ms
+of simulated time, the controller steps 10 ms later, and images, their processing and the valves
+have the delays of `Delays`. Two rigs with the same arguments are identical to the last bit.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ from pneumatic_driver.cycle import Cycle
 from pneumatic_driver.errors import PneumaticDriverError
 from pneumatic_driver.valve_board_map import SHIPPED as SHIPPED_MAP
 from pneumatic_driver.valve_board_map import map_for
+from soft_arm_calibration.rig import Clock, Ending, rate_hz
 from soft_arm_control.errors import ControlError
 from soft_arm_control.outcome import Outcome
 from soft_arm_control.tip.command_shaper import PERIOD_S
@@ -24,39 +26,39 @@ from soft_arm_control.tip.controller import Status, TipController
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_control.tip.goal_planning import plan
 from soft_arm_control.tip_covariance import position_covariance
+from soft_arm_description.rig import Rig as RigFolder
 from soft_arm_description.world import World
-from soft_arm_experiments.arm.eyes import Eye
-from soft_arm_experiments.arm.rig import Clock, Ending, rate_hz
+from soft_arm_experiments.arm.tip_sensors import TipSensor, delays_of, tip_sensor_of
 from soft_arm_kinematics.arm import BellowsArm
 from soft_arm_physics.actuation.pneumatics import Pneumatics
 from soft_arm_physics.pneumatic_arm import SHIPPED, pneumatic_arm
 from soft_arm_sim.cameras.placement import camera_of
-from soft_arm_sim.delays import Delays
+from soft_arm_sim.delays import Delays, load_delays
 from soft_arm_sim.devices.direct_client import DirectClient, run_to_end
 from soft_arm_sim.devices.valve_board import FUNCTIONS
 from soft_arm_sim.stepped_rig import TICK_S, Exposure, SteppedRig
 
-COMMAND_TIMEOUT_S = 0.5  # of the driver, as its node's
-START_S = 0.5  # until the first images have been seen
+COMMAND_TIMEOUT_S = 0.5  # of the driver, as in its node
+START_S = 0.5  # until the first images
 RECOVER_S = 0.5  # until a driver that has vented is activated again, as on the virtual rig
-PATH_TOLERANCE_M, PATH_TIMEOUT_S = 1e-3, 10.0  # of `follow_path`, as of the controller's node
+PATH_TOLERANCE_M, PATH_TIMEOUT_S = 1e-3, 10.0  # of `follow_path`, as in the node
 EXCHANGE_TICKS = round(PERIOD_S / TICK_S)  # of driver and controller, half a period apart
 CONTROL_TICK = EXCHANGE_TICKS // 2
 _SLACK_S = 1e-9  # of sums of floating-point times
 
 
 class InProcessRig:
-    """A virtual arm in closed loop; see `soft_arm_experiments.arm.rig.Rig`.
+    """A virtual arm in closed loop; see `soft_arm_calibration.rig.Rig`.
 
     Args:
         arm: The model of the arm, with the curves of its rig.
         dynamics: Identified on the same rig.
-        eye: Sees the ring; the caller closes it.
-        plant_seed: Draws how the arm deviates from its robot file, and the sensors' noise.
+        sensor: Measures the tip; the caller closes it.
+        plant_seed: Seed of the deviations from the robot file and of the sensors' noise.
         delays: Of camera, image processing and valves.
-        pneumatics: What lies between commands and pressures, or the name or path of its file.
-        world: What surrounds and loads the arm; None: gravity and nothing else.
-        camera_file: The eye's camera, for its rate; see `camera_of`.
+        pneumatics: Model of the pneumatics, or the name or path of its file.
+        world: Objects and loads; None: only gravity.
+        camera_file: The camera of the sensor, for its rate; see `camera_of`.
 
     Raises:
         PhysicsError: If the arm cannot be simulated.
@@ -69,7 +71,7 @@ class InProcessRig:
         self,
         arm: BellowsArm,
         dynamics: Dynamics,
-        eye: Eye,
+        sensor: TipSensor,
         plant_seed: int,
         delays: Delays,
         pneumatics: Pneumatics | str | Path = SHIPPED,
@@ -78,8 +80,8 @@ class InProcessRig:
     ):
         robot = arm.robot
         self.plant_seed: int | None = plant_seed
-        self.problems: list[str] = []  # why the driver vented by itself
-        self._arm, self._eye = arm, eye
+        self.problems: list[str] = []  # reasons for which the driver vented
+        self._arm, self._sensor = arm, sensor
         plant = pneumatic_arm(robot, plant_seed, pneumatics, world)
         self._rig = SteppedRig(plant, delays, camera_of(robot, camera_file).image.rate_hz)
         device = Board(
@@ -92,13 +94,13 @@ class InProcessRig:
         self._controller = TipController(arm, dynamics)
         self._ticks = 0
         self._recover_s: float | None = None
-        self._endings: list[tuple[bool, str]] = []  # of the present goal, at most one
-        self._seen_s: list[float] = []  # stamps of images,
-        self._rings_s: list[float] = []  # of ring poses
-        self._exchanged_s: list[float] = []  # and of measured pressures,
-        self._measured_pa: list[np.ndarray] = []  # which are these
+        self._endings: list[tuple[bool, str]] = []  # of the current goal, at most one
+        self._images_s: list[float] = []  # stamps
+        self._tips_s: list[float] = []  # stamps of the images in which the tip was found
+        self._exchanged_s: list[float] = []  # stamps of the measured pressures
+        self._measured_pa: list[np.ndarray] = []
         self._latencies_s: list[float] = []
-        self._unanswered_s: float | None = None  # stamp of the newest ring, until a command follows
+        self._unanswered_s: float | None = None  # stamp of the newest tip pose without a command
         self._truth: tuple[list[float], list[np.ndarray]] = [], []
         run_to_end(self._cycle.connect())
         run_to_end(self._cycle.arm())
@@ -147,7 +149,7 @@ class InProcessRig:
 
     def rates_hz(self, since_s: float) -> dict[str, float]:
         """See `Rig.rates_hz`."""
-        stamps = {'camera': self._seen_s, 'valves': self._exchanged_s, 'tip_pose': self._rings_s}
+        stamps = {'camera': self._images_s, 'valves': self._exchanged_s, 'tip_pose': self._tips_s}
         return {name: round(rate_hz(stamps_s, since_s), 2) for name, stamps_s in stamps.items()}
 
     def latency_ms(self) -> dict[str, float]:
@@ -178,7 +180,7 @@ class InProcessRig:
         except ControlError as error:
             endings.append((False, str(error)))
         else:
-            self._endings.append((False, ''))  # the goal before is replaced
+            self._endings.append((False, ''))  # the previous goal is replaced
             self._endings = endings
         return lambda: endings[0] if endings else None
 
@@ -186,7 +188,7 @@ class InProcessRig:
         arrived = self._rig.advance()
         self._ticks += 1
         for exposure in arrived:
-            self._see(exposure)
+            self._measure_tip(exposure)
         phase = self._ticks % EXCHANGE_TICKS
         if phase == 0:
             self._exchange()
@@ -195,15 +197,15 @@ class InProcessRig:
         elif phase == CONTROL_TICK:
             self._control()
 
-    def _see(self, exposure: Exposure) -> None:
-        sight, controller = self._eye.see(exposure), self._controller
-        self._seen_s.append(exposure.stamp_s)
+    def _measure_tip(self, exposure: Exposure) -> None:
+        sight, controller = self._sensor.measure(exposure), self._controller
+        self._images_s.append(exposure.stamp_s)
         controller.tip_trouble = sight.trouble
         controller.add_image(exposure.stamp_s)
-        if sight.ring_m is not None:
-            covariance_m2 = position_covariance(sight.covariance_m2)
-            controller.add_tip_pose(exposure.stamp_s, sight.ring_m, covariance_m2)
-            self._rings_s.append(exposure.stamp_s)
+        if sight.T_base_tip is not None:
+            covariance_m2 = position_covariance(sight.covariance)
+            controller.add_tip_pose(exposure.stamp_s, sight.T_base_tip[:3, 3], covariance_m2)
+            self._tips_s.append(exposure.stamp_s)
             self._unanswered_s = exposure.stamp_s
 
     def _exchange(self) -> None:
@@ -245,6 +247,33 @@ class InProcessRig:
         else:
             self._controller.liveness.add_driver_state(self.now_s(), True)
             self._recover_s = None
+
+
+@contextmanager
+def in_process_rig(
+    rig: RigFolder,
+    arm: BellowsArm,
+    dynamics: Dynamics,
+    plant_seed: int,
+    *,
+    tip_source: str | None,
+    network: Path | None = None,
+    camera_file: str = 'virtual',
+    delays: Delays | None = None,
+) -> Iterator[InProcessRig]:
+    """Open a virtual arm with the calibrations of a rig; see `InProcessRig` and `tip_sensor_of`.
+
+    Args:
+        rig: The rig.
+        arm, dynamics: Model and identified dynamics of the arm.
+        plant_seed: Seed of arm and sensors.
+        tip_source, network, camera_file: See `tip_sensor_of`.
+        delays: Delays of a rig with a camera; None: the shipped ones.
+    """
+    sensor = tip_sensor_of(rig, arm.robot, plant_seed, tip_source, network, camera_file)
+    with closing(sensor):
+        late = delays_of(tip_source, delays or load_delays())
+        yield InProcessRig(arm, dynamics, sensor, plant_seed, late, camera_file=camera_file)
 
 
 def _since(

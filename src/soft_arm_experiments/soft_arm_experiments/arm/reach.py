@@ -1,22 +1,22 @@
-"""Closed loop of any bellows arm at targets all over its workspace, in simulated time."""
+"""Closed-loop accuracy of any bellows arm over its workspace, in simulated time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from soft_arm_calibration.rig import Rig
 from soft_arm_control.errors import ExperimentError
 from soft_arm_control.tip.command_shaper import PERIOD_S
 from soft_arm_experiments.arm.experiments import end_of_step_m, settling_time_s
-from soft_arm_experiments.arm.rig import Rig
 from soft_arm_kinematics.arm import BellowsArm
 
 PRESSURE_SHARE = 0.6  # of the range of each chamber about its middle, from which targets are drawn
-HEIGHT_SHARES = 0.05, 0.95  # of the arm's longest length: in the camera's picture
-MOST_ALONG_VIEW = 0.6  # cosine of line of sight and ring's axis; the wall is hidden along the axis
-MOST_DRAWS = 1000
+HEIGHT_SHARES = 0.05, 0.95  # of the longest length of the arm: field of view
+MAX_ALONG_VIEW = 0.6  # cosine between line of sight and ring axis; along it the wall is hidden
+DRAWS = 1000
 TOLERANCE_M, TIMEOUT_S = 1e-3, 15.0
-HOLD_S = 1.0  # after the end of a move; the last part of it is scored
+HOLD_S = 1.0  # after the end of a move; its last part is scored
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,8 @@ class Move:
     Attributes:
         target_m, tip_m: Target and true tip at the end [m], shape (3,), base frame.
         duration_s: Time from the goal to its end [s].
-        problem: Why the move failed; empty if the controller reached the target.
-        settled_s: Time after which the tip stayed within 2 % of the step of its target [s]; None if
-            it did not.
+        problem: Reason of a failure; empty if the controller reached the target.
+        settled_s: Settling time to within 2 % of the step [s]; None if it was not reached.
     """
 
     target_m: np.ndarray
@@ -44,32 +43,32 @@ class Move:
 
 
 def reach_poses(arm: BellowsArm, camera_m: np.ndarray, count: int, seed: int) -> np.ndarray:
-    """Return lengths [m], shape (count, n), at random pressures, where a camera sees the ring.
+    """Return lengths [m], shape (count, n), at random pressures where a camera sees the ring.
 
     Args:
         arm: The arm.
         camera_m: Position of the camera in the base frame [m], shape (3,).
-        count, seed: Number of the poses, and the seed of their draw.
+        count, seed: Number of poses, and seed.
 
     Raises:
-        ExperimentError: If the camera hardly ever sees the ring.
+        ExperimentError: If the camera sees the ring in too few poses.
     """
     random = np.random.default_rng([seed, 3])
     low_pa, high_pa = arm.pressure_limits_pa
     middle_pa, half_pa = (low_pa + high_pa) / 2, PRESSURE_SHARE * (high_pa - low_pa) / 2
-    drawn_pa = middle_pa + half_pa * random.uniform(-1, 1, (MOST_DRAWS, arm.n_actuators))
+    drawn_pa = middle_pa + half_pa * random.uniform(-1, 1, (DRAWS, arm.n_actuators))
     lengths_m = arm.lengths(drawn_pa)
-    T_base_tip = arm.fk(lengths_m)
+    T_base_tip = arm.at(lengths_m).tip_pose
     tips_m, axes = T_base_tip[:, :3, 3], T_base_tip[:, :3, 2]
     sight = (tips_m - camera_m) / np.linalg.norm(tips_m - camera_m, axis=1, keepdims=True)
     along = np.abs(np.sum(sight * axes, axis=1))
     heights_m = tips_m[:, 2]
-    low, high = (share * float(arm.tip(arm.length_limits_m[1])[2]) for share in HEIGHT_SHARES)
-    seen = (heights_m > low) & (heights_m < high) & (along < MOST_ALONG_VIEW)
+    low, high = (share * float(arm.at(arm.length_limits_m[1]).tip_m[2]) for share in HEIGHT_SHARES)
+    seen = (heights_m > low) & (heights_m < high) & (along < MAX_ALONG_VIEW)
     found_m = lengths_m[seen][:count]
     if len(found_m) < count:
         raise ExperimentError(
-            f'the camera sees the ring in {len(found_m)} of {MOST_DRAWS} poses of '
+            f'the camera sees the ring in {len(found_m)} of {DRAWS} poses of '
             f'{arm.robot.name}, {count} are needed: give fewer --targets'
         )
     return found_m
@@ -99,7 +98,7 @@ def _move(
     rig: Rig, arm: BellowsArm, lengths_m: np.ndarray, tolerance_m: float, timeout_s: float
 ) -> Move:
     """Move, and hold the tip for `HOLD_S`."""
-    target_m, start_s = arm.tip(lengths_m), rig.now_s()
+    target_m, start_s = arm.at(lengths_m).tip_m, rig.now_s()
     problem = _run(rig, target_m, lengths_m, False, tolerance_m, timeout_s)
     end_s = rig.now_s()
     stop_s = end_s + HOLD_S
@@ -107,9 +106,9 @@ def _move(
     times_s, tips_m = rig.tips(start_s, stop_s)
     scored_m = end_of_step_m(times_s, tips_m, stop_s)
     settled_s = settling_time_s(times_s - start_s, tips_m, tips_m[0], target_m)
-    if problem:  # as an operator does it: to ambient pressures, where the ring is in view
+    if problem:  # as an operator: to ambient pressures, with the ring in view
         rest_m = arm.lengths(np.zeros(arm.n_actuators))
-        _run(rig, arm.tip(rest_m), rest_m, True, tolerance_m, timeout_s)
+        _run(rig, arm.at(rest_m).tip_m, rest_m, True, tolerance_m, timeout_s)
     return Move(target_m, scored_m, end_s - start_s, problem, settled_s)
 
 
@@ -121,7 +120,7 @@ def _run(
     tolerance_m: float,
     timeout_s: float,
 ) -> str:
-    """Run a goal to its end; return why it failed, or nothing."""
+    """Run a goal to its end; return the reason of a failure, or an empty string."""
     ending = rig.move_tip(target_m, lengths_m, [], open_loop, tolerance_m, timeout_s)
     while (ended := ending()) is None:
         rig.wait_until(rig.now_s() + PERIOD_S)
@@ -129,7 +128,7 @@ def _run(
 
 
 def summary(moves: list[Move]) -> dict:
-    """Return mean, 95th percentile and largest error [m] of moves, and every move, for JSON."""
+    """Return mean, 95th percentile and largest error [m] of moves, and all moves, for JSON."""
     errors_m = [move.error_m for move in moves]
     return {
         'moves': len(moves),

@@ -1,4 +1,4 @@
-"""The report of an experiment: Markdown with the table beside the paper's figures, plots, CSV."""
+"""Report of an experiment: Markdown with the figures of the paper, plots, CSV."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from soft_arm_experiments.arm.experiments import (
 )  # noqa: E402
 from soft_arm_experiments.arm.results import Result  # noqa: E402
 
-OUT_OF_REACH_M = 1e-4  # from the nearest point that the arm can hold
+OUT_OF_REACH_M = 1e-4  # distance from the nearest tip that the arm can hold
 OPEN, CLOSED, TARGET = 'tab:red', 'tab:blue', 'black'
 
 
@@ -59,7 +59,7 @@ def write_overview(results: list[Result], reports: list[Path], folder: Path) -> 
 
 
 def table(results: list[Result]) -> str:
-    """Markdown table of the mean errors beside the paper's."""
+    """Return a Markdown table of the mean errors, next to the paper's."""
     rows = [
         '| experiment | open loop mean (p95) | closed loop mean (p95) '
         '| paper, open loop | paper, closed loop |',
@@ -77,9 +77,9 @@ def table(results: list[Result]) -> str:
 
 
 def settling_table(result: Result) -> str:
-    """Markdown table of the settling times beside the paper's table 7 and the plant's own limit."""
+    """Return a Markdown table of settling times, the limit of the valves, and table 7."""
     rows = [
-        "| bend, closed loop | settled within 2 % | the valves' own limit | paper, table 7 |",
+        '| bend, closed loop | settled within 2 % | limit of the valves | paper, table 7 |',
         '|---|---|---|---|',
     ]
     for r in result.responses:
@@ -105,8 +105,8 @@ def _markdown(result: Result) -> str:
         parts.append(
             f'{(away_m > OUT_OF_REACH_M).sum()} of the targets are out of reach of this arm with '
             f'{", ".join(e.held_segments)} held, because a chamber is at its limit: the nearest '
-            f'point that it can hold is up to {_mm(away_m.max())} mm from the target, in the mean '
-            f'over all targets {_mm(away_m.mean())} mm. No controller comes nearer.'
+            f'tip that it can hold is up to {_mm(away_m.max())} mm from the target, in the mean '
+            f'over all targets {_mm(away_m.mean())} mm. No controller can reduce this distance.'
         )
     if result.responses:
         parts += [

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from soft_arm_calibration.rig import Clock
 from soft_arm_experiments.arm.experiments import Experiment
-from soft_arm_experiments.arm.rig import Clock
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Run:
     times_s: np.ndarray  # (m,), time of each sample of the true tip, from the first step
     tips_m: np.ndarray  # (m, 3), true tip
     ends_m: np.ndarray  # (k, 3), true tip at the end of each step
-    unreachable_m: np.ndarray  # (k,), distance of each target from what this arm can hold
+    unreachable_m: np.ndarray  # (k,), distance of each target from the tips that this arm can hold
     problems: tuple[str, ...]  # faults reported by the controller
 
     def errors_m(self, points_m: np.ndarray) -> np.ndarray:
@@ -30,7 +30,7 @@ class StepResponse:
 
     theta_deg: float
     settle_s: float | None
-    limit_s: float  # shortest time that valves and mechanics allow
+    limit_s: float  # lower bound set by valves and mechanics
     step_m: float
     times_s: np.ndarray
     distance_m: np.ndarray  # of the true tip from the target
@@ -42,9 +42,9 @@ class Lap:
 
     Attributes:
         wanted_rad_s, mean_rad_s, std_rad_s: Speed of the target, and of the true tip [rad/s].
-        error_mean_m, error_p95_m: Distance of the true tip from the target of that moment [m].
-        valve_rate_share: Largest rate of a pressure that the turn needs, as a share of the rate
-            limit of the identified valves; beyond 1 no controller follows.
+        error_mean_m, error_p95_m: Distance of the true tip from the moving target [m].
+        valve_rate_share: Largest pressure rate of the turn over the rate limit of the identified
+            valves; beyond 1 no controller can follow.
     """
 
     wanted_rad_s: float

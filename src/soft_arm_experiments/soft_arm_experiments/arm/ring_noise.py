@@ -1,7 +1,7 @@
-"""Calibration `ring_noise`: how far a ring that camera and detector measure is from the true one.
+"""Calibration `ring_noise`: errors of the tip position that camera and detector measure.
 
-The error of an image is affine in the ring's place, which is what a slightly wrong pose of the
-camera and a wrong depth scale leave, plus noise that is nearly independent from image to image.
+The error of an image is affine in the position, due to errors of the camera's pose and depth scale,
+plus noise with a small correlation between successive images.
 """
 
 from typing import Annotated, ClassVar
@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from soft_arm_description.calibration import Values
-from soft_arm_description.yaml_file import Number
+from soft_arm_io.fields import Number
 
 Vector = tuple[Number, Number, Number]
 Matrix = tuple[Vector, Vector, Vector]
@@ -19,8 +19,9 @@ Matrix = tuple[Vector, Vector, Vector]
 class RingNoise(Values):
     """Errors of the measured ring centre in the base frame.
 
-    `error = offset_m + slope (place - middle_m) + noise`. The noise has this covariance and, from
-    image to image, this correlation. `stated_covariance_m2` is what the detector states on average.
+    `error = offset_m + slope (place - middle_m) + noise`, with the covariance of the noise and its
+    correlation between successive images. `stated_covariance_m2` is the mean covariance that the
+    detector reports.
     """
 
     kind: ClassVar[str] = 'ring_noise'
@@ -32,15 +33,15 @@ class RingNoise(Values):
     stated_covariance_m2: Matrix
 
     def errors(self, random: np.random.Generator) -> 'RingErrors':
-        """Return a sequence of errors that `random` draws."""
+        """Return a random sequence of errors."""
         return RingErrors(self, random)
 
 
 class RingErrors:
-    """Errors of one image after the other.
+    """Errors of successive images.
 
     Attributes:
-        covariance_m2: What the detector states [m^2], (3, 3).
+        covariance_m2: Covariance that the detector reports [m^2], (3, 3).
     """
 
     def __init__(self, noise: RingNoise, random: np.random.Generator):
@@ -49,14 +50,14 @@ class RingErrors:
         self._slope, self._kept = np.array(noise.slope), noise.correlation
         self._factor = np.linalg.cholesky(np.array(noise.covariance_m2))
         self._random = random
-        self._white = random.standard_normal(3)
+        self._noise = random.standard_normal(3)
 
     def at(self, place_m: np.ndarray) -> np.ndarray:
-        """Return the error [m], (3,), of the next image, of a ring at a place [m], (3,)."""
+        """Return the error [m], (3,), of the next image at a true position [m], (3,)."""
         fresh = np.sqrt(1.0 - self._kept**2) * self._random.standard_normal(3)
-        self._white = self._kept * self._white + fresh
+        self._noise = self._kept * self._noise + fresh
         affine_m = self._offset_m + self._slope @ (place_m - self._middle_m)
-        return affine_m + self._factor @ self._white
+        return affine_m + self._factor @ self._noise
 
 
 def fitted(
@@ -66,7 +67,7 @@ def fitted(
 
     Args:
         places_m, errors_m: True centres and errors of successive images [m], (k, 3).
-        stated_m2: Covariances that the detector stated [m^2], (k, 3, 3).
+        stated_m2: Covariances that the detector reported [m^2], (k, 3, 3).
 
     Returns:
         The model, and the standard deviation of its noise on each axis of the base frame.

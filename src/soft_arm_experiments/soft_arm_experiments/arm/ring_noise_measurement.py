@@ -1,4 +1,4 @@
-"""Measure `ring_noise` on a virtual rig: rendered camera and detector against the true tip."""
+"""Measurement of `ring_noise` on a virtual rig: rendered camera against the true tip."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -9,19 +9,19 @@ import numpy as np
 from soft_arm_description.calibration import Measurement
 from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_description.rig import VIRTUAL
-from soft_arm_experiments.arm.eyes import CameraEye
 from soft_arm_experiments.arm.reach import reach_poses
 from soft_arm_experiments.arm.ring_noise import RingNoise, fitted
+from soft_arm_experiments.arm.tip_sensors import CameraTipSensor
 from soft_arm_kinematics.arm import BellowsArm
 from soft_arm_physics.pneumatic_arm import pneumatic_arm
 from soft_arm_sim.cameras.placement import camera_for
 from soft_arm_sim.stepped_rig import Exposure
-from soft_arm_vision.calibration.extrinsics import Mounting
+from soft_arm_vision.calibration.mounting import Mounting
 from soft_arm_vision.errors import VisionError
 
-POSES, IMAGES = 24, 30  # images of each pose, from the command on: the arm moves, then rests
+POSES, IMAGES = 24, 30  # images per pose, from the command on: the arm moves, then rests
 SEED = 0
-LEAST_SHARE = 0.9  # of the images must show a ring
+MIN_FOUND_SHARE = 0.9  # of the images
 
 
 def measure(
@@ -33,11 +33,11 @@ def measure(
     poses: int = POSES,
     network: Path | None = None,
 ) -> tuple[RingNoise, Measurement]:
-    """Move a virtual arm to random poses, open loop, and compare every ring with the true tip.
+    """Move a virtual arm to random poses, open loop, and compare measured and true tips.
 
     Args:
         arm: The arm.
-        mounting: Calibrated pose of the camera; its errors are a part of the ring's.
+        mounting: Calibrated pose of the camera; its errors contribute to the measured ones.
         sensor: Calibrated errors of the camera.
         tip_source: Name of the tracker.
         on_pose: Called `poses` times.
@@ -45,29 +45,29 @@ def measure(
         network: Exported network of the tracker yolact; None: the shipped one.
 
     Raises:
-        VisionError: If the ring is not found in a tenth of the images.
-        ExperimentError: If the camera hardly ever sees the ring.
+        VisionError: If the tip is not found in more than a tenth of the images.
+        ExperimentError: If the camera sees the ring in too few poses.
     """
     robot, plant = arm.robot, pneumatic_arm(arm.robot, SEED)
     period_s = 1.0 / camera_for(robot).image.rate_hz
     places_m, errors_m, stated_m2 = [], [], []
-    with closing(CameraEye(robot, mounting, SEED, tip_source, sensor, network)) as eye:
+    with closing(CameraTipSensor(robot, mounting, SEED, tip_source, sensor, network)) as camera:
         for lengths_m in reach_poses(arm, mounting.T_base_camera[:3, 3], poses, SEED):
             plant.robot.actuate(arm.clip_pressures(arm.pressures(lengths_m)))
             for _ in range(IMAGES):
                 plant.step(period_s)
                 state = plant.robot
                 seen = Exposure(plant.time_s, state.joint_positions(), state.T_base_tip())
-                sight = eye.see(seen)
-                if sight.ring_m is not None:
+                sight = camera.measure(seen)
+                if sight.T_base_tip is not None:
                     places_m.append(seen.T_base_tip[:3, 3])
-                    errors_m.append(sight.ring_m - seen.T_base_tip[:3, 3])
-                    stated_m2.append(sight.covariance_m2)
+                    errors_m.append(sight.T_base_tip[:3, 3] - seen.T_base_tip[:3, 3])
+                    stated_m2.append(sight.covariance[:3, :3])
             on_pose()
-    if len(places_m) < LEAST_SHARE * poses * IMAGES:
+    if len(places_m) < MIN_FOUND_SHARE * poses * IMAGES:
         raise VisionError(
             f'the ring was found in {len(places_m)} of {poses * IMAGES} images, '
-            f'{LEAST_SHARE:.0%} are needed: change its size or colour in the robot file'
+            f'{MIN_FOUND_SHARE:.0%} are needed: change its size or colour in the robot file'
         )
     noise, residuals = fitted(np.array(places_m), np.array(errors_m), np.array(stated_m2))
     low_m, high_m = np.min(places_m, axis=0), np.max(places_m, axis=0)

@@ -1,10 +1,10 @@
 """Calibrate a virtual rig for any bellows arm, faster than in real time.
 
-The camera's pose is measured as `softarm calibrate extrinsics` does it: the ring on the pegs of the
-jig, through camera noise and ring detector. The dynamics are identified as `softarm calibrate
-dynamics` does it, from steps and loops of one chamber of the simulated arm; delays of devices and
-network are those of the shipped virtual rig. The curves are those of the robot file. Last, the
-errors of the ring's pose are measured, for rigs without pictures.
+The pose of the camera is measured as by `softarm calibrate extrinsics`: the ring on the pegs of the
+jig, with camera noise and ring detector. The dynamics are identified as by `softarm calibrate
+dynamics`, from steps and loops of one chamber of the simulated arm, with the delays of the shipped
+virtual rig. The curves come from the robot file. Last, the errors of the measured tip are
+calibrated, for rigs without images.
 """
 
 import os
@@ -15,6 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
+from soft_arm_calibration.steps import (
+    REST_S,
+    STEPS,
+    loop_corners,
+    step_limits_pa,
+    stepped_chamber,
+)
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_control.tip.identification import Record, StepRecord, identify
 from soft_arm_description.calibration import (
@@ -27,13 +34,7 @@ from soft_arm_description.depth_sensor import sensor_of
 from soft_arm_description.rig import VIRTUAL, Rig, load_rig
 from soft_arm_description.robot import Robot, load_robot, shipped_robots
 from soft_arm_experiments.arm import ring_noise_measurement
-from soft_arm_experiments.arm.steps import (
-    REST_S,
-    STEPS,
-    loop_corners,
-    step_limits_pa,
-    stepped_chamber,
-)
+from soft_arm_experiments.virtual_intrinsics import intrinsics_of
 from soft_arm_kinematics.arm import BellowsArm
 from soft_arm_kinematics.calibration.pressure_length import (
     PressureLength,
@@ -46,16 +47,15 @@ from soft_arm_sim.cameras.camera import VirtualCamera
 from soft_arm_sim.cameras.placement import camera_for, jig_for
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.detector import RingDetector
 from soft_arm_vision.segmentation.colour_mask import is_coloured
 from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
 
-VERSION = 3  # of what is measured here; part of the name of a cached rig
+VERSION = 3  # of this procedure; part of the name of a cached rig
 CAMERA_FRAME = 'camera_color_optical_frame'
 SETS, FRAMES = 3, 4
 PRESSURE_PERIOD_S, IMAGE_TICKS = 0.01, 3
-NOISE_POSES = 10  # enough for standard deviations
+NOISE_POSES = 10  # sufficient for standard deviations
 PARTS = SETS * 9 + STEPS + 1 + NOISE_POSES  # for progress
 
 Step = Callable[[], object]
@@ -67,9 +67,9 @@ def rig_for(
     on_part: Step = lambda: None,
     network: Path | None = None,
 ) -> Rig:
-    """Return a rig in the cache that has a template's devices and is calibrated for a robot.
+    """Return a cached rig with the devices of a template, calibrated for a robot.
 
-    It is made first if there is none yet; then `on_part` is called `PARTS` times.
+    A missing rig is made first; `on_part` is then called `PARTS` times.
 
     Raises:
         RobotFileError, KinematicsError, VisionError, ControlError: If the robot cannot be
@@ -90,10 +90,10 @@ def calibrate(
     """Measure all calibrations of an arm on virtual devices and save them in a rig.
 
     Args:
-        rig: A virtual rig of one's own.
+        rig: A virtual rig that is not a template.
         robot: The robot.
         on_part: Called `PARTS` times.
-        network: Exported network that finds the ring; None: its colour does, or the shipped one.
+        network: Exported network for the ring; None: its colour, or the shipped network.
 
     Returns:
         The files.
@@ -125,7 +125,7 @@ def calibrate(
 def _make(
     folder: Path, template: Rig, robot_name: str, on_part: Step, network: Path | None
 ) -> None:
-    """Make a rig in a folder, whole or not at all."""
+    """Make a rig in a folder atomically."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as unfinished:
         new, shipped = Path(unfinished) / folder.name, robot_name in shipped_robots()
@@ -147,7 +147,7 @@ def _curve(robot: Robot) -> tuple[PressureLength, Measurement]:
 
 
 def _with_ring(robot: Robot) -> Robot:
-    """Return the robot with the ring of the jig at its tip if it has none."""
+    """Return the robot; without a ring, with the ring of the jig at its tip."""
     if robot.ring is not None:
         return robot
     return robot.model_copy(update={'ring': jig_for(robot).ring, 'fiducial': None})
@@ -161,10 +161,6 @@ def _extrinsics(
     robot: Robot, on_part: Step, network: Path | None
 ) -> tuple[extrinsics.ExtrinsicValues, Measurement]:
     parameters, jig = camera_for(robot), jig_for(robot)
-    image = parameters.image
-    intrinsics = Intrinsics(
-        image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px
-    )
     ring = ring_of(robot)
     detector = RingDetector(
         ring,
@@ -181,7 +177,7 @@ def _extrinsics(
                 found = []
                 for _ in range(FRAMES):
                     frame = camera.capture(rest)
-                    detection = detector.detect(frame.rgb, frame.depth, intrinsics)
+                    detection = detector.detect(frame.rgb, frame.depth, intrinsics_of(parameters))
                     if detection.fit is None:
                         raise VisionError(
                             f'the camera does not see the ring on peg {peg}: {detection.reason}; '
@@ -237,7 +233,7 @@ def _dynamics(robot: Robot, on_part: Step) -> tuple[Dynamics, Measurement]:
 def _recorded(
     plant: Simulation, chamber: int, corners_s: np.ndarray, corners_pa: np.ndarray
 ) -> Record:
-    """Command one chamber along straight lines, the others at ambient pressure, and record it."""
+    """Record one chamber commanded along straight lines, the others at ambient pressure."""
     command = np.zeros(len(plant.robot.robot.chambers))
     times_s = PRESSURE_PERIOD_S * np.arange(1, round(corners_s[-1] / PRESSURE_PERIOD_S) + 1)
     pressures_pa, tips = [], []

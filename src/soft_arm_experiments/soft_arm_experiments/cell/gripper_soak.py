@@ -1,14 +1,12 @@
 """Make random faults between the gripper's driver and an emulated PCU2-V, for `softarm bench cell`.
 
-This runs in a process of its own, so that its leaks can be told from those of other measurements.
-It prints faults and leaks as one line of JSON.
+It runs in a separate process, so that leaks of other measurements do not count, and prints
+faults and leaks as one line of JSON.
 """
 
 import contextlib
-import gc
 import json
 import logging
-import os
 import random
 import sys
 import threading
@@ -21,12 +19,12 @@ from pneumatic_driver.pcu2v import Pcu2v as Pcu2vDevice
 from pneumatic_driver.pcu2v import Pcu2vExchange
 from pneumatic_driver.register_map import load_map
 from soft_arm_description.robot import load_robot
+from soft_arm_experiments.cell.leaks import held, leaks, resident_mib
 from soft_arm_experiments.cell.tcp_relay import TcpRelay
 from soft_arm_physics.pneumatic_finger import PneumaticFinger
 from soft_arm_sim.devices.modbus_server import DeviceThread
 from soft_arm_sim.devices.pcu2v import POSITIVE_TARGET, Pcu2v
 
-MEMORY_DRIFT_MIB = 50.0
 AGREE_S = 10.0
 FAULTS = ('none', 'silent', 'latency', 'cut', 'device reset', 'foreign write', 'no commands')
 _PERIOD_S = 0.02
@@ -39,7 +37,7 @@ def soak(duration_s: float, seed: int) -> dict[str, Any]:
     device = Pcu2v(PneumaticFinger(load_robot('four_piece_finger'), seed), port=0)
     server = DeviceThread(device)
     server.start()
-    before, before_mib = _held(), _resident_mib()
+    before, before_mib = held(), resident_mib()
     with TcpRelay(device.port) as relay:
         driver = Driver(
             Pcu2vDevice(load_map('pcu2v').with_link('127.0.0.1', relay.port, '')), 50.0, 0.5
@@ -60,21 +58,13 @@ def soak(duration_s: float, seed: int) -> dict[str, Any]:
             _command(driver, draw.uniform(-80e3, 110e3), draw.uniform(0.0, 0.5))
         agrees = _agrees(driver, device)
         driver.close()
-    gc.collect()
-    leaks = []
+    found = leaks(before, before_mib)
     if not agrees:
-        leaks.append(f'the driver reports {driver.latest}, the device holds {vars(device.logic)}')
-    leaks += [
-        f'{name}: {before[name]} before, {after} after'
-        for name, after in _held().items()
-        if after > before[name]
-    ]
+        found.append(f'the driver reports {driver.latest}, the device holds {vars(device.logic)}')
     if device.logic.positive_trigger or device.logic.negative_trigger:
-        leaks.append('the closed driver left the device under pressure')
-    if _resident_mib() - before_mib > MEMORY_DRIFT_MIB:
-        leaks.append(f'memory: {before_mib:.0f} MiB before, {_resident_mib():.0f} MiB after')
+        found.append('the closed driver left the device under pressure')
     server.stop()
-    return {'faults': counts, 'leaks': [f'pneumatics: {leak}' for leak in leaks]}
+    return {'faults': counts, 'leaks': [f'pneumatics: {leak}' for leak in found]}
 
 
 def _disturb(name: str, relay: TcpRelay, device: Pcu2v, draw: random.Random) -> None:
@@ -94,7 +84,7 @@ def _command(driver: Driver, pressure_pa: float, duration_s: float, silent: bool
     """Send commands for a while, and activate the driver again after every fault."""
     end_s, never = time.monotonic() + duration_s, threading.Event()
     while time.monotonic() < end_s:
-        with contextlib.suppress(PneumaticDriverError):  # refusals and lost links are expected
+        with contextlib.suppress(PneumaticDriverError):  # rejections and lost links
             if not driver.armed:
                 driver.clear_faults()
                 driver.arm()
@@ -127,15 +117,6 @@ def _agrees(driver: Driver, device: Pcu2v) -> bool:
         if reported == held and logic.positive_trigger and near:
             return True
     return False
-
-
-def _held() -> dict[str, int]:
-    return {'threads': threading.active_count(), 'open files': len(os.listdir('/proc/self/fd'))}
-
-
-def _resident_mib() -> float:
-    with open('/proc/self/statm', encoding='ascii') as file:
-        return int(file.read().split()[1]) * os.sysconf('SC_PAGE_SIZE') / 2**20
 
 
 def main(argv: list[str]) -> int:

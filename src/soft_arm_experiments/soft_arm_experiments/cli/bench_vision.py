@@ -1,13 +1,12 @@
-"""`softarm bench vision`: measure masks, poses and speed on held-out scenes.
+"""`softarm bench vision`: measure masks, poses and speed on held-out scenes."""
 
-The cylinder fit is compared with pyransac3d and PCL.
-"""
-
-import json
 from argparse import Namespace
 
-from soft_arm_description.command_line import CommandLine, positive_count, seed_number
+from soft_arm_calibration.cli.camera_options import add_tip_source
+from soft_arm_description.options import add_robot
 from soft_arm_description.robot import load_robot
+from soft_arm_experiments.cli.limits import report
+from soft_arm_io.command_line import CommandLine, positive_count, seed_number
 from soft_arm_vision.errors import VisionError
 
 
@@ -30,16 +29,7 @@ def main(argv: list[str]) -> int:
         default=0,
         help='random seed of the held-out scenes (default: %(default)s)',
     )
-    parser.add_argument(
-        '--fits',
-        type=positive_count,
-        default=20,
-        help='number of cylinder fits compared with other libraries (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--segmenter', default='yolact', help='colour or yolact (default: %(default)s)'
-    )
-    parser.add_network()
+    add_tip_source(parser, ('yolact', 'colour'))
     parser.add_argument(
         '--domain',
         choices=('virtual', 'stereo'),
@@ -47,7 +37,7 @@ def main(argv: list[str]) -> int:
         help='source of the depth: exact with noise (virtual), or matched in a rendered infrared '
         'pair (stereo), which no limit was chosen on (default: %(default)s)',
     )
-    parser.add_robot()
+    add_robot(parser)
     parser.add_json()
     return parser.answer(argv, _bench, VisionError)
 
@@ -55,14 +45,7 @@ def main(argv: list[str]) -> int:
 def _bench(options: Namespace) -> int:
     # Slow to import: after the arguments are checked.
     from soft_arm_experiments.cli.ring_figures import masks_and_poses
-    from soft_arm_experiments.vision.cylinder_bench import fit_alone
     from soft_arm_vision.segmentation.segmenter import ring_of
 
-    ring = ring_of(load_robot(options.robot))
-    result = masks_and_poses(options, ring) | fit_alone(options.fits, ring)
-    if options.json:
-        print(json.dumps(result))
-    else:
-        for name, value in result.items():
-            print(f'{name:22s} {"-" if value is None else f"{value:.6g}"}')
-    return 0
+    figures = masks_and_poses(options, ring_of(load_robot(options.robot)))
+    return report(figures, {}, as_json=options.json)

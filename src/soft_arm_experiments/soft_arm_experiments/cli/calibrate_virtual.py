@@ -10,11 +10,13 @@ from typing import TextIO
 
 from tqdm import tqdm
 
+from soft_arm_calibration.cli.camera_options import add_network
 from soft_arm_control.errors import ControlError
 from soft_arm_description.calibration import load_header
-from soft_arm_description.command_line import CommandLine, input_file
+from soft_arm_description.options import add_rig
 from soft_arm_description.rig import VIRTUAL, Rig, RigError, load_rig
 from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_io.command_line import CommandLine, input_file
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_physics.errors import PhysicsError
 from soft_arm_sim.errors import SimulationError
@@ -35,13 +37,13 @@ def main(argv: list[str] | None = None) -> int:
     """Entry point; return the exit status."""
     parser = CommandLine(
         prog='softarm calibrate virtual',
-        description='Make all calibrations of a bellows arm on a virtual rig of your own, in '
-        'simulated time: curves, extrinsics of the camera, dynamics. Nothing needs to run.',
+        description='Make all calibrations of a bellows arm on a virtual rig, in simulated time: '
+        'curves, extrinsics of the camera, dynamics.',
         epilog='example: softarm rig new my_rig --from virtual --robot my_arm.yaml; '
         'softarm calibrate virtual --rig my_rig',
     )
-    parser.add_rig()
-    parser.add_network()
+    add_rig(parser)
+    add_network(parser)
     parser.add_json()
     return parser.answer(argv, _calibrate, *ERRORS)
 
@@ -50,13 +52,13 @@ def virtual_rig_for(argv: list[str] | None = None) -> int:
     """Entry point; return the exit status."""
     parser = CommandLine(
         prog='virtual_rig_for',
-        description='Print the folder of a rig. If it is a virtual template for another robot, '
-        'print the folder of one in the cache that is calibrated for this robot; make it first.',
+        description='Print the folder of a rig. For a virtual template of another robot, print the '
+        'folder of a cached rig that is calibrated for this robot; calibrate it first if needed.',
     )
     parser.add_argument('rig', help='name of a rig, or path of its folder')
     parser.add_argument('robot', help='name of a shipped robot or path of a robot file')
     parser.add_argument(
-        'network', nargs='?', type=input_file, help='network that finds its ring, see --network'
+        'network', nargs='?', type=input_file, help='exported network for its ring, see --network'
     )
     return parser.answer(argv, _print_folder, *ERRORS)
 
@@ -80,10 +82,9 @@ def _calibrate(options: Namespace) -> int:
 
 
 def calibrated_rig(rig_name: str, robot_name: str, network: Path | None = None) -> Rig:
-    """Return a rig; a virtual template for another robot is replaced by one for this robot.
+    """Return a rig; for a virtual template of another robot, one calibrated for this robot.
 
-    Standard error shows the progress where that one is made. Its ring is found by the network, if
-    one is given.
+    The progress of its calibration is shown on standard error.
 
     Raises:
         Errors of `ERRORS`: If the rig or the robot cannot be used.
@@ -111,10 +112,10 @@ def _print_folder(options: Namespace) -> int:
 
 
 def _terminal() -> TextIO:
-    """Return the user's terminal, if there is one.
+    """Return the terminal of the user, or a buffer without one.
 
-    A launch collects both standard streams of a command, and ros2 launch takes any word on standard
-    error for a failure.
+    A launch captures both standard streams of a command, and ros2 launch treats output on standard
+    error as a failure.
     """
     try:
         return open('/dev/tty', 'w')

@@ -13,24 +13,27 @@ from argparse import Namespace
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
 
+from soft_arm_calibration.rig import Rig as ArmRig
 from soft_arm_control.errors import ControlError
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_description.calibration import load_calibration
-from soft_arm_description.command_line import (
+from soft_arm_description.options import add_rig, add_robot
+from soft_arm_description.rig import Rig
+from soft_arm_description.robot import Robot
+from soft_arm_experiments.arm.experiments import experiment
+from soft_arm_experiments.cli.calibrate_virtual import ERRORS, calibrated_rig
+from soft_arm_experiments.cli.rig_options import add_tip_sensor, tip_source_of
+from soft_arm_io.command_line import (
     CommandLine,
     output_folder,
     positive_count,
     seed_number,
 )
-from soft_arm_description.rig import Rig
-from soft_arm_description.robot import Robot
-from soft_arm_experiments.arm.experiments import experiment
-from soft_arm_experiments.arm.rig import Rig as ArmRig
-from soft_arm_experiments.cli.calibrate_virtual import ERRORS, calibrated_rig
-from soft_arm_kinematics.arm import BellowsArm, load_bellows_arm
+from soft_arm_kinematics.arm import load_bellows_arm
 
 ALIVE_S = 60.0
 QUICK_STEPS = {'bend': 7, 'deflection': 9}
@@ -78,18 +81,12 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
         default=1,
         help='virtual arm to start (default: %(default)s)',
     )
-    parser.add_argument(
-        '--tip-source',
-        choices=('yolact', 'colour', 'fiducial', 'pose'),
-        default='yolact',
-        help='what measures the tip of the virtual rig that is started (default: %(default)s)',
-    )
-    parser.add_network()
+    add_tip_sensor(parser, 'with --in-process: ')
     parser.add_argument(
         '--steps', type=positive_count, help="number of targets (default: the paper's)"
     )
-    parser.add_rig()
-    parser.add_robot()
+    add_rig(parser)
+    add_robot(parser)
     parser.add_argument(
         '--report',
         type=output_folder,
@@ -108,22 +105,10 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
         '--in-process', action='store_true', help='simulate the rig in this process, without ROS'
     )
     parser.add_argument(
-        '--pose-noise',
-        action='store_true',
-        help="with --in-process: the ring by the rig's calibrated noise, without pictures; faster",
-    )
-    parser.add_argument(
         '--delays',
         type=Path,
         metavar='FILE',
         help='with --in-process: how late camera and valves are (default: the shipped file)',
-    )
-    parser.add_argument(
-        '--camera-file',
-        default='virtual',
-        metavar='CAMERA',
-        help='with --in-process: virtual, stereo (depth matched in rendered infrared images, '
-        "slow), or a camera's YAML file (default: virtual)",
     )
     parser.add_json()
     return parser.answer(argv, lambda options: _run(options, names), *ERRORS)
@@ -154,11 +139,26 @@ def _run(options: Namespace, names: tuple[str, ...]) -> int:
     pace = Pace(step_s=1.5, table_7_deg=(90.0,), lap=False) if options.quick else Pace()
     total_s = sum(pace.duration_s(e.name, len(e.points_m)) for e in experiments)
     folder = options.report / f'{"_".join(names)}_{options.plant_seed}'
+    session: Any = None
     with ExitStack() as stack:
         if options.in_process:
-            rig, wait = _in_process(stack, options, calibrated, arm, dynamics)
+            from soft_arm_experiments.arm.in_process_rig import in_process_rig
+            from soft_arm_sim.delays import load_delays
+
+            rig: ArmRig = stack.enter_context(
+                in_process_rig(
+                    calibrated,
+                    arm,
+                    dynamics,
+                    options.plant_seed,
+                    tip_source=tip_source_of(options),
+                    network=options.network,
+                    camera_file=options.camera_file,
+                    delays=load_delays(options.delays) if options.delays else None,
+                )
+            )
         else:
-            rig, wait = _on_graph(stack, options, calibrated, folder, arm.robot)
+            rig = session = _on_graph(stack, options, calibrated, folder, arm.robot)
         progress = stack.enter_context(
             tqdm(
                 total=round(total_s),
@@ -168,7 +168,8 @@ def _run(options: Namespace, names: tuple[str, ...]) -> int:
                 bar_format='{desc}{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} s',
             )
         )
-        wait()
+        if session is not None:
+            session.wait_until_ready(ALIVE_S)
 
         def on_time(seconds: float) -> None:
             # Repeated steps are not part of the total.
@@ -201,37 +202,19 @@ def _run(options: Namespace, names: tuple[str, ...]) -> int:
     return 0
 
 
-def _in_process(
-    stack: ExitStack, options: Namespace, rig: Rig, arm: BellowsArm, dynamics: Dynamics
-) -> tuple[ArmRig, Callable[[], None]]:
-    """Return a rig in this process, and a function that waits until it is ready: at once."""
-    from soft_arm_experiments.arm.eyes import delays_of, eye_of
-    from soft_arm_experiments.arm.in_process_rig import InProcessRig
-    from soft_arm_sim.delays import load_delays
-
-    seed, tip_source = options.plant_seed, None if options.pose_noise else options.tip_source
-    camera_file = options.camera_file
-    eye = eye_of(rig, arm.robot, seed, tip_source, options.network, camera_file)
-    stack.callback(eye.close)
-    delays = load_delays(options.delays) if options.delays else load_delays()
-    delays = delays_of(tip_source, delays)
-    return InProcessRig(arm, dynamics, eye, seed, delays, camera_file=camera_file), lambda: None
-
-
 def _on_graph(
     stack: ExitStack, options: Namespace, calibrated: Rig, folder: Path, robot: Robot
-) -> tuple[ArmRig, Callable[[], None]]:
-    """Return the rig of a ROS graph, recorded, and a function that waits until it is ready."""
-    from soft_arm_experiments.ros.rig_session import RigSession
+) -> Any:
+    """Return the `RigSession` of a ROS graph, recorded."""
+    from soft_arm_calibration.ros.rig_session import RigSession
 
     seed, check, simulated = _rig(stack, options, calibrated, folder)
     stack.enter_context(_recording(folder / 'bag'))
     if not options.no_twin:
         _offer_page(stack, folder)
-    session = stack.enter_context(
+    return stack.enter_context(
         RigSession(robot, plant_seed=seed, check=check, use_sim_time=simulated)
     )
-    return session, lambda: session.wait_until_ready(ALIVE_S)
 
 
 def _rig(
@@ -243,7 +226,7 @@ def _rig(
         The plant seed, None for a running rig; a function that raises if the rig has ended; and
         whether the rig's time is simulated.
     """
-    from soft_arm_experiments.ros.rig_process import (
+    from soft_arm_calibration.ros.rig_process import (
         VirtualRig,
         driver_is_running,
         free_domain,
@@ -282,7 +265,7 @@ def _rig(
 
 def _offer_page(stack: ExitStack, folder: Path) -> None:
     """Print the address where the experiment is seen live."""
-    from soft_arm_experiments.ros.watched import Watched
+    from soft_arm_calibration.ros.watched import Watched
 
     watched = stack.enter_context(Watched(folder / 'twin.log'))
     if watched.url is not None:
@@ -308,6 +291,6 @@ class _recording:
             )
 
     def __exit__(self, *_: object) -> None:
-        from soft_arm_experiments.ros.rig_process import end
+        from soft_arm_calibration.ros.rig_process import end
 
         end(self._process)

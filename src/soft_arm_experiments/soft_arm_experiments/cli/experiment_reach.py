@@ -3,15 +3,16 @@
 import json
 import sys
 from argparse import Namespace
-from contextlib import closing
 
 from tqdm import tqdm
 
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_description.calibration import load_calibration
-from soft_arm_description.command_line import CommandLine, positive_count, seed_number
+from soft_arm_description.options import add_rig, add_robot
 from soft_arm_description.rig import load_rig
 from soft_arm_experiments.cli.calibrate_virtual import ERRORS, calibrated_rig
+from soft_arm_experiments.cli.rig_options import add_tip_sensor, tip_source_of
+from soft_arm_io.command_line import CommandLine, positive_count, seed_number
 from soft_arm_kinematics.arm import load_bellows_arm
 from soft_arm_vision.calibration import extrinsics
 
@@ -25,8 +26,8 @@ def main(argv: list[str] | None = None) -> int:
         'move. A move that fails counts with the error that it leaves. Nothing needs to run.',
         epilog='example: softarm experiment reach --robot my_arm.yaml --plant-seed 101 102 103',
     )
-    parser.add_robot()
-    parser.add_rig()
+    add_robot(parser)
+    add_rig(parser)
     parser.add_argument(
         '--plant-seed',
         type=seed_number,
@@ -37,52 +38,34 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         '--targets', type=positive_count, default=12, help='of each arm (default: %(default)s)'
     )
-    parser.add_argument(
-        '--tip-source',
-        choices=('yolact', 'colour', 'fiducial', 'pose'),
-        default='yolact',
-        help='what measures the tip in the rendered pictures (default: %(default)s)',
-    )
-    parser.add_network()
-    parser.add_argument(
-        '--camera-file',
-        default='virtual',
-        metavar='CAMERA',
-        help="virtual, stereo (depth matched in rendered infrared images, slow), or a camera's "
-        'YAML file (default: virtual)',
-    )
-    parser.add_argument(
-        '--pose-noise',
-        action='store_true',
-        help="the ring by the rig's calibrated noise, without pictures; faster",
-    )
+    add_tip_sensor(parser)
     parser.add_json()
     return parser.answer(argv, _run, *ERRORS)
 
 
 def _run(options: Namespace) -> int:
-    # slow to import
-    from soft_arm_experiments.arm.eyes import delays_of, eye_of
-    from soft_arm_experiments.arm.in_process_rig import InProcessRig
+    # Slow to import.
+    from soft_arm_experiments.arm.in_process_rig import in_process_rig
     from soft_arm_experiments.arm.reach import reach, reach_poses, summary
-    from soft_arm_sim.delays import load_delays
 
     rig = calibrated_rig(options.rig, options.robot, options.network)
     arm = load_bellows_arm(options.robot, str(rig.folder))
     dynamics = load_calibration(load_rig(str(rig.folder)), Dynamics, arm.robot).values
     camera_m = extrinsics.load(rig, arm.robot).T_base_camera[:3, 3]
-    tip_source = None if options.pose_noise else options.tip_source
     moves = {}
     total = len(options.plant_seed) * options.targets
     with tqdm(total=total, unit='move', file=sys.stderr, desc=arm.robot.name) as progress:
         for seed in options.plant_seed:
             poses_m = reach_poses(arm, camera_m, options.targets, seed)
-            seen_by = (tip_source, options.network, options.camera_file)
-            with closing(eye_of(rig, arm.robot, seed, *seen_by)) as eye:
-                delays = delays_of(tip_source, load_delays())
-                virtual = InProcessRig(
-                    arm, dynamics, eye, seed, delays, camera_file=options.camera_file
-                )
+            with in_process_rig(
+                rig,
+                arm,
+                dynamics,
+                seed,
+                tip_source=tip_source_of(options),
+                network=options.network,
+                camera_file=options.camera_file,
+            ) as virtual:
                 moves[seed] = reach(virtual, arm, poses_m, progress.update)
     by_seed = {str(seed): summary(done) for seed, done in moves.items()}
     every = summary([move for done in moves.values() for move in done])

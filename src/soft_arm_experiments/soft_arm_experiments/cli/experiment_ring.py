@@ -7,15 +7,17 @@ from argparse import Namespace
 import numpy as np
 from tqdm import tqdm
 
-from soft_arm_description.command_line import (
+from soft_arm_calibration.cli.camera_options import add_tip_source
+from soft_arm_description.options import add_robot
+from soft_arm_description.robot import load_robot
+from soft_arm_experiments.vision.ring_places import PAPER_ERROR_M, Place, measure_places
+from soft_arm_io.command_line import (
     CommandLine,
     number_in,
     positive_count,
     seed_number,
     whole_number_in,
 )
-from soft_arm_description.robot import load_robot
-from soft_arm_experiments.vision.ring_places import PAPER_ERROR_M, Place, measure_places
 from soft_arm_vision.errors import VisionError
 
 
@@ -26,7 +28,7 @@ def main(argv: list[str]) -> int:
         description='Fit the ring repeatedly at random poses of the virtual arm, as in table 6 of '
         'the vision paper.',
     )
-    parser.add_robot()
+    add_robot(parser)
     parser.add_argument(
         '--places', type=positive_count, default=10, help='number of poses (default: %(default)s)'
     )
@@ -36,13 +38,7 @@ def main(argv: list[str]) -> int:
         default=30,
         help='number of fits at each pose (default: %(default)s)',
     )
-    parser.add_argument(
-        '--tip-source',
-        choices=('yolact', 'colour'),
-        default='yolact',
-        help='(default: %(default)s)',
-    )
-    parser.add_network()
+    add_tip_source(parser, ('yolact', 'colour'))
     parser.add_argument(
         '--depth-scale-error',
         type=number_in(-0.1, 0.1),

@@ -1,4 +1,4 @@
-"""Measure masks, poses and speed on held-out scenes, for `softarm bench vision`."""
+"""Masks, poses and speed on held-out scenes, for `softarm bench vision`."""
 
 import sys
 from argparse import Namespace
@@ -9,16 +9,16 @@ from time import perf_counter
 import numpy as np
 from tqdm import tqdm
 
-from soft_arm_description.depth_sensor import DepthSensor
-from soft_arm_description.robot import Ring, load_robot
-from soft_arm_experiments.vision.accuracy import (
+from soft_arm_calibration.bags.accuracy import (
     MATCHING_IOU,
     MIN_VISIBLE_SHARE,
     candidate_overlap,
     pose_errors,
 )
-from soft_arm_experiments.vision.coco import Sample
+from soft_arm_description.depth_sensor import DepthSensor
+from soft_arm_description.robot import Ring, load_robot
 from soft_arm_experiments.vision.cramer_rao import centre_bound_m
+from soft_arm_training.coco import Sample
 from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.detector import Detection, RingDetector
@@ -31,15 +31,16 @@ RENDERED_AT_ONCE = 50  # frames, 92 MB
 
 
 def masks_and_poses(options: Namespace, ring: Ring) -> dict:
-    """Return the figures by name; the options are frames, seed, segmenter, domain and robot."""
+    """Return the figures by name; the options are frames, seed, tip_source, domain and robot."""
     # Slow to import: OpenGL and MuJoCo.
+    from soft_arm_experiments.virtual_intrinsics import intrinsics_of
     from soft_arm_experiments.vision.depth_measurement import measured_sensor
-    from soft_arm_experiments.vision.synthetic_data import intrinsics_of, ring_samples
     from soft_arm_sim.cameras.random_scenes import scaled_camera
+    from soft_arm_training.synthetic_data import ring_samples
 
     parameters = scaled_camera(load_robot(options.robot), 1.0, options.domain)
     intrinsics, (sensor, scale) = intrinsics_of(parameters), measured_sensor(parameters)
-    segmenter = make_segmenter(options.segmenter, ring, options.network)
+    segmenter = make_segmenter(options.tip_source, ring, options.network)
     network = segmenter.network if isinstance(segmenter, YolactSegmenter) else None
     network_overlaps: list[float] = []
     network_false_positives = false_positives = false_poses = 0
@@ -100,7 +101,7 @@ def masks_and_poses(options: Namespace, ring: Ring) -> dict:
     found = np.array(overlaps)
     near = [i for i, T in enumerate(poses) if 0.35 <= T[2, 3] <= 0.6]
     fitted_m = np.array([bounds_m[i] for i in near if detections[i].fit is not None])
-    errors = pose_errors([detections[i] for i in near], [poses[i] for i in near])
+    errors = pose_errors([detections[i].fit for i in near], [poses[i] for i in near])
     return {
         'depth_scale_error': scale,
         'mask_iou_mean': float(found[found > MATCHING_IOU].mean())
@@ -129,7 +130,7 @@ def _timed(
 ) -> Iterator[tuple[Sample, Detection, float]]:
     """Yield samples with their detection and its time [s]; rendering does not count.
 
-    The detector sees depths that the camera's scale error was taken from.
+    The depths are corrected by the scale error of the camera.
     """
     while block := list(islice(samples, RENDERED_AT_ONCE)):
         answers = []

@@ -1,9 +1,9 @@
-"""A second model of every kind of segment, for checks only, that also takes complex actuation.
+"""Independent model of every segment kind for complex inputs, as a test oracle.
 
-It shares no formula with `segments.formulas`. An arc of constant curvature is the exponential
-of its constant twist, summed as a power series of 4x4 matrices; a modal segment is integrated at
-other nodes. Derivatives come from the complex step f'(x) = Im f(x + i h) / h, which has no
-cancellation (Squire and Trapp, SIAM Review 40, 1998).
+It shares no formula with `segments.formulas`. An arc of constant curvature is the exponential of
+its constant twist, a power series of 4x4 matrices; a modal segment is integrated at other nodes.
+Derivatives are complex steps f'(x) = Im f(x + i h) / h, without cancellation (W. Squire and G.
+Trapp, Using complex variables to estimate derivatives of real functions, SIAM Review 40(1), 1998).
 """
 
 from collections.abc import Callable
@@ -26,11 +26,11 @@ _TERMS = 16  # of the series; its remainder is then below 1e-20
 _MODAL_NODES = 48
 
 
-def bends_and_ends(arm: Arm, actuation: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return bending vectors (..., s, 2) [rad] and T_base_tip (..., 4, 4) at actuation (..., n)."""
+def bends_and_ends(arm: Arm, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return bending vectors (..., s, 2) [rad] and T_base_tip (..., 4, 4) at q (..., n)."""
     pose, bends = np.eye(4), []
     for segment, columns in zip(arm.robot.segments, arm.columns, strict=True):
-        bend, end = _PARTS[segment.kind](segment, actuation[..., columns])
+        bend, end = _PARTS[segment.kind](segment, q[..., columns])
         rigid = np.eye(4)
         rigid[2, 3] = segment.rigid_length_m
         pose = pose @ end @ rigid
@@ -38,16 +38,16 @@ def bends_and_ends(arm: Arm, actuation: np.ndarray) -> tuple[np.ndarray, np.ndar
     return np.stack(bends, axis=-2), pose
 
 
-def complex_rows(arm: Arm, actuation: np.ndarray) -> np.ndarray:
-    """Return the actuation (n,) with a complex step on one coordinate in each row, (n, n)."""
-    low, high = arm.actuation_limits
-    return actuation + 1j * STEP * np.diag(high - low)
+def complex_rows(arm: Arm, q: np.ndarray) -> np.ndarray:
+    """Return q (n,) with a complex step on one coordinate in each row, (n, n)."""
+    low, high = arm.q_limits
+    return q + 1j * STEP * np.diag(high - low)
 
 
-def complex_step_twist_jacobian(arm: Arm, actuation: np.ndarray) -> np.ndarray:
-    """Return what `Arm.twist_jacobian` does, (6, n), at actuation (n,), by complex steps."""
-    low, high = arm.actuation_limits
-    _, poses = bends_and_ends(arm, complex_rows(arm, actuation))
+def complex_step_twist_jacobian(arm: Arm, q: np.ndarray) -> np.ndarray:
+    """Return the twist Jacobian (6, n) at q (n,) by complex steps."""
+    low, high = arm.q_limits
+    _, poses = bends_and_ends(arm, complex_rows(arm, q))
     slopes = poses.imag / STEP / (high - low)[:, None, None]
     turn = slopes[:, :3, :3] @ poses[:, :3, :3].real.swapaxes(1, 2)  # dR R^T = [omega]
     return np.concatenate(
@@ -139,7 +139,7 @@ def _modal(segment: ModalSegment, x: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def _torque(segment: TorqueSegment, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    names = [c.name.removeprefix(f'{segment.name}_') for c in segment.actuation]
+    names = [c.name.removeprefix(f'{segment.name}_') for c in segment.coordinates]
     bend, pose = np.zeros((*x.shape[:-1], 2), dtype=x.dtype), np.eye(4)
     half = np.eye(4)
     half[2, 3] = segment.length_m / segment.sections / 2.0
@@ -150,7 +150,7 @@ def _torque(segment: TorqueSegment, x: np.ndarray) -> tuple[np.ndarray, np.ndarr
         low, high = hinge.limits_rad or (-np.inf, np.inf)
         angle = np.where(angle.real < low, low, np.where(angle.real > high, high, angle))
         axis, place = hinge.unit_axis, np.array(hinge.offset_m)
-        screw = np.zeros((4, 4))  # a turn about an axis through the place
+        screw = np.zeros((4, 4))  # rotation about an axis through the offset
         screw[:3, :3] = np.cross(np.eye(3), axis)
         screw[:3, 3] = np.cross(place, axis)
         pose = pose @ half @ _exponential(angle[..., None, None] * screw) @ half

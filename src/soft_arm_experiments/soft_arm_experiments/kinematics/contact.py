@@ -1,14 +1,13 @@
-"""Figures of the modal model, of contact and of the rigid sections, for `softarm bench kinematics`.
+"""Figures of the modal model, of contact and of rigid sections, for `softarm bench kinematics`.
 
-The paper's photographs are not available. Shapes of its size (400 px of 0.2959 mm, 0..21 psi, ten
-points a picture) come from a bellows that is no polynomial, stiff at its base and swelling towards
-its middle, annotated with an error of one pixel.
+The photographs of the paper are not available. Shapes of their size (400 px of 0.2959 mm, 0 to
+21 psi, ten points per image) are computed from a non-polynomial bellows, stiff at its base and
+wider in its middle, and annotated with an error of one pixel.
 """
 
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import least_squares
 
 from soft_arm_description.robot import load_robot
 from soft_arm_description.segments import ModalSegment
@@ -36,10 +35,11 @@ NOISE = tracker_covariance(0.5e-3, np.deg2rad(0.3))
 RATE_HZ, WINDOW, STATED_ALARMS_PER_MIN = 30.0, 30, 0.1
 MINUTES = 60
 PRESSURE_SIGMA_PA = 50.0
+FORMS: tuple[Literal['chord', 'tangent'], ...] = ('chord', 'tangent')
 
 
 def figures(seed: int = 0) -> dict[str, float | None]:
-    """All figures by their JSON key; takes a few seconds. None: the thing did not happen."""
+    """Return all figures by name, in a few seconds; None if there was no alarm."""
     rng = np.random.default_rng(seed)
     return modal_figures(rng) | contact_figures(rng) | section_figures(rng)
 
@@ -49,10 +49,10 @@ def modal_figures(rng: np.random.Generator) -> dict[str, float]:
     fit, fitted = _fitted(rng), np.linspace(0.0, LENGTH_M, 60)
     worst = [
         np.linalg.norm(
-            fit.model.shape(q, np.minimum(fitted, fit.model.length_m))[0] - _true_shape(q, fitted),
+            fit.model.shape(p, np.minimum(fitted, fit.model.length_m))[0] - _true_shape(p, fitted),
             axis=1,
         ).max()
-        for q in PAPER_PRESSURES_PA
+        for p in PAPER_PRESSURES_PA
     ]
     model = _bellows()
     arm = make_arm(load_robot('modal_bellows'))
@@ -75,33 +75,24 @@ def modal_figures(rng: np.random.Generator) -> dict[str, float]:
 def contact_figures(rng: np.random.Generator) -> dict[str, float | None]:
     """Measure errors of the contact's site, and false alarms in free motion."""
     model, half = _bellows(), 0.5 * LENGTH_M
-    clean, paper_clean = [], []
+    clean = []
     for site in PAPER_PIXEL_M * np.array([50.0, 100.0, 200.0, 300.0]):
         poses, _ = tip_in_contact(model, PAPER_SWEEP_PA, site, PAPER_SWEEP_PA[0])
         found = locate_contact(model, PAPER_SWEEP_PA, poses, NOISE)
         clean.append(abs(found.site_m - site) if found.site_m is not None else np.inf)
-        for start in PAPER_PIXEL_M * np.array([20.0, 200.0]):
-            paper_clean.append(abs(_site_by_centrodes(model, PAPER_SWEEP_PA, poses, start) - site))
     onset = 6.0 * PSI_PA
     truth, _ = tip_in_contact(model, FULL_SWEEP_PA, half, onset)
-    noisy, paper_noisy = [], []
+    noisy = []
     for _ in range(20):
         poses = truth + rng.standard_normal(truth.shape) * np.sqrt(np.diag(NOISE))
         found = locate_contact(model, FULL_SWEEP_PA, poses, NOISE)
         noisy.append(found.site_m - half if found.site_m is not None else np.inf)
-        touching = onset < FULL_SWEEP_PA
-        paper_noisy.append(
-            _site_by_centrodes(model, FULL_SWEEP_PA[touching], poses[touching], half, onset, WINDOW)
-            - half
-        )
     statistic, _ = centrode_deviations(model, FULL_SWEEP_PA, poses, NOISE, WINDOW)
     alarm = np.flatnonzero(statistic > alarm_limit(STATED_ALARMS_PER_MIN, RATE_HZ))
     bound_m = site_sigma(model, FULL_SWEEP_PA, NOISE, half, onset)
     return {
         'contact_error_clean_m': float(max(clean)),
-        'contact_error_clean_papers_form_m': float(max(paper_clean)),
         'contact_error_noisy_fraction': float(np.abs(noisy).max() / LENGTH_M),
-        'contact_error_noisy_papers_form_fraction': float(np.abs(paper_noisy).max() / LENGTH_M),
         'contact_cramer_rao_sigma_m': bound_m,
         'contact_error_over_cramer_rao': float(np.sqrt(np.mean(np.square(noisy))) / bound_m),
         'contact_error_other_bellows_fraction': _error_with_a_fitted_model(rng) / LENGTH_M,
@@ -116,23 +107,17 @@ def contact_figures(rng: np.random.Generator) -> dict[str, float | None]:
 
 
 def section_figures(rng: np.random.Generator) -> dict[str, float]:
-    """Measure how far the ends of rigid chains are from those of random arcs."""
-    forms: tuple[Literal['chord', 'tangent', 'paper'], ...] = ('chord', 'tangent', 'paper')
-    error = dict.fromkeys(forms, 0.0)
-    turn = 0.0
+    """Return the largest distance between the ends of rigid chains and of random arcs."""
+    error_m = turn = 0.0
     for theta, phi, ell in rng.uniform(
         [-np.pi, -2 * np.pi, 0.29], [np.pi, 2 * np.pi, 0.6], (100, 3)
     ):
         arc = pcc.arc_transforms(pcc.arcs_from_polar(theta, phi, ell))
-        for form in forms:
-            end = chain_transforms(arc_sections(theta, phi, ell, 10, form=form))[-1]
-            error[form] = max(error[form], float(np.linalg.norm(end[:3, 3] - arc[:3, 3])))
+        for chain in (arc_sections(theta, phi, ell, 10, form=form) for form in FORMS):
+            end = chain_transforms(chain)[-1]
+            error_m = max(error_m, float(np.linalg.norm(end[:3, 3] - arc[:3, 3])))
             turn = max(turn, float(np.abs(end[:3, :3] - arc[:3, :3]).max()))
-    return {
-        'sections_error_max_m': max(error['chord'], error['tangent']),
-        'sections_orientation_error_max': turn,
-        'sections_papers_form_error_max_m': error['paper'],
-    }
+    return {'sections_error_max_m': error_m, 'sections_orientation_error_max': turn}
 
 
 def _bellows() -> ModalModel:
@@ -142,7 +127,7 @@ def _bellows() -> ModalModel:
 
 
 def _true_angles(s_m: np.ndarray, pressure_pa: float) -> np.ndarray:
-    """Return the tangent angle [rad] of a bellows that no polynomial describes."""
+    """Return the tangent angle [rad] of the non-polynomial bellows."""
     x, r = s_m / LENGTH_M, pressure_pa / (21.0 * PSI_PA)
     return (
         2.7
@@ -163,8 +148,8 @@ def _fitted(rng: np.random.Generator) -> ModalFit:
     annotation_m[0] = 0.0  # the base is the origin of the picture's axes
     return fit_modal(
         {
-            q: _true_shape(q, s) + annotation_m * rng.standard_normal((10, 2))
-            for q in PAPER_PRESSURES_PA
+            p: _true_shape(p, s) + annotation_m * rng.standard_normal((10, 2))
+            for p in PAPER_PRESSURES_PA
         }
     )
 
@@ -174,12 +159,12 @@ def _error_with_a_fitted_model(rng: np.random.Generator) -> float:
     model, half, onset = _fitted(rng).model, 0.5 * LENGTH_M, 6.0 * PSI_PA
     s, weights = LENGTH_M * UNIT_NODES, LENGTH_M * UNIT_WEIGHTS
     poses = []
-    for q in FULL_SWEEP_PA:
+    for p in FULL_SWEEP_PA:
         at = np.append(s, LENGTH_M)
         rise = np.maximum(at - half, 0.0)
         theta = (
-            _true_angles(at, min(q, onset))
-            + _true_angles(rise, max(q, onset))
+            _true_angles(at, min(p, onset))
+            + _true_angles(rise, max(p, onset))
             - _true_angles(rise, onset)
         )
         poses.append([np.sin(theta[:-1]) @ weights, np.cos(theta[:-1]) @ weights, theta[-1]])
@@ -188,49 +173,13 @@ def _error_with_a_fitted_model(rng: np.random.Generator) -> float:
     return abs(found.site_m - half) if found.site_m is not None else np.inf
 
 
-def _site_by_centrodes(
-    model: ModalModel,
-    pressures_pa: np.ndarray,
-    poses: np.ndarray,
-    start_m: float,
-    onset_pa: float | None = None,
-    window: int = 3,
-) -> float:
-    """Return the site [m] by the paper's estimator (38) for a known onset."""
-    onset_pa = pressures_pa[0] if onset_pa is None else onset_pa
-
-    def locus(values: np.ndarray) -> np.ndarray:
-        q = np.lib.stride_tricks.sliding_window_view(pressures_pa, window)
-        y = np.lib.stride_tricks.sliding_window_view(values, window, axis=0)
-        offset = q - q.mean(-1, keepdims=True)
-        rate = np.einsum('nw,nkw->nk', offset, y) / np.square(offset).sum(-1, keepdims=True)
-        centre = y.mean(-1)
-        return np.stack(
-            [centre[:, 0] - rate[:, 1] / rate[:, 2], centre[:, 1] + rate[:, 0] / rate[:, 2]]
-        )
-
-    measured = locus(poses)
-    found = least_squares(
-        lambda site: (
-            locus(tip_in_contact(model, pressures_pa, site[0], onset_pa)[0]) - measured
-        ).ravel(),
-        [start_m],
-        bounds=([0.0], [0.99 * model.length_m]),
-        x_scale=0.1 * model.length_m,
-        diff_step=1e-6,
-        xtol=1e-12,
-        ftol=1e-12,
-    )
-    return float(found.x[0])
-
-
 def _false_alarms_per_min(model: ModalModel, rng: np.random.Generator) -> float:
     """Count the alarms per minute that begin in an hour of free motion with rests, at 30 Hz."""
     t = np.arange(int(MINUTES * 60 * RATE_HZ)) / RATE_HZ
-    q = PSI_PA * (10.5 + 10.0 * np.clip(1.5 * np.sin(2.0 * np.pi * t / 17.0), -1.0, 1.0))
-    poses = model.tip(q) + rng.standard_normal((len(q), 3)) * np.sqrt(np.diag(NOISE))
+    p = PSI_PA * (10.5 + 10.0 * np.clip(1.5 * np.sin(2.0 * np.pi * t / 17.0), -1.0, 1.0))
+    poses = model.tip(p) + rng.standard_normal((len(p), 3)) * np.sqrt(np.diag(NOISE))
     measured_pa = np.clip(
-        q + PRESSURE_SIGMA_PA * rng.standard_normal(len(q)), *model.pressure_limits_pa
+        p + PRESSURE_SIGMA_PA * rng.standard_normal(len(p)), *model.pressure_limits_pa
     )
     statistic, _ = centrode_deviations(model, measured_pa, poses, NOISE, WINDOW)
     alarm = statistic > alarm_limit(STATED_ALARMS_PER_MIN, RATE_HZ)

@@ -1,10 +1,9 @@
-"""Exhaustive search for the least score of one target, which shares nothing with the solver.
+"""Exhaustive search for the minimum score of a target, independent of the solver.
 
-Many starts are spread over the whole family of solutions. From the best of every part of it, a
-general constrained optimiser (SLSQP) lowers the score, with derivatives by the complex step through
-the second model. The scores have kinks where a segment does not move (u_i = u_i now) and where it
-is straight (u_i = 0), and often their least value lies there: each combination of kinks is a
-problem of its own, with the kinks as equality constraints.
+Random starts cover the family of solutions. From the best and distinct ones, SLSQP minimises the
+score, with complex-step derivatives of the second model. The scores have kinks where a segment does
+not move (u_i = current u_i) and where it is straight (u_i = 0), often at the minimum: each
+combination of kinks is minimised separately, with the kinks as equality constraints.
 """
 
 import itertools
@@ -20,33 +19,32 @@ from soft_arm_experiments.kinematics.complex_model import STEP, bends_and_ends, 
 from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.ik.scores import pressure_shares, principle_scores
 
-STARTS = 400  # random actuations in one draw
-ENOUGH = 200  # actuations at the target after which no further draw is made
-MOST_DRAWS = 6
-POLISHED = 30  # actuations from which the optimiser starts
-KINKED = 4  # of these, how many are also tried with every combination of kinks
+STARTS = 400  # random inputs per draw
+SUFFICIENT = 200  # solutions that end the draws
+MAX_DRAWS = 6
+POLISHED = 30  # starts of the optimiser
+KINKED = 4  # starts of each combination of kinks
 RESIDUAL_M = 1e-6
 _PROJECTIONS = 25
-_SPACING = 0.1  # smallest distance of the optimiser's starts, share of a coordinate's range
-_ROUNDING_RAD = 1e-3  # radius by which kinks are rounded where they are no constraints
-_POSITION_SCALE = 10.0  # [1/m]; the constraints are then about as large as the shares
+_SPACING = 0.1  # minimum distance between starts of the optimiser, share of a coordinate's range
+_ROUNDING_RAD = 1e-3  # smoothing radius of kinks that are not constraints
+_POSITION_SCALE = 10.0  # [1/m], of the position constraints
 
 # Score, its gradient (n,), constraints (m,) and their Jacobian (m, n).
 _Evaluated = tuple[float, np.ndarray, np.ndarray, np.ndarray]
 
 
 def exhaustive_score(arm: Arm, target_m: np.ndarray, present: np.ndarray, seed: int = 0) -> float:
-    """Return the least total score of all solutions of one tip position.
+    """Return the minimum total score of all solutions of a tip position.
 
     Args:
         arm: The arm, with segments of any kind.
         target_m: (3,) tip position [m], reachable.
-        present: (n,) present actuation of the arm.
+        present: (n,) current q of the arm.
         seed: Seed of the random starts.
 
     Returns:
-        The score, as `scores.principle_scores` weighted by the robot file; infinity if no start
-        reaches the target.
+        The score with the weights of the robot file; infinity if no start reaches the target.
     """
     search = _Search(arm, np.asarray(target_m, dtype=float), np.asarray(present, dtype=float))
     return search.least(np.random.default_rng(seed))
@@ -55,7 +53,7 @@ def exhaustive_score(arm: Arm, target_m: np.ndarray, present: np.ndarray, seed: 
 def exhaustive_scores(
     arm: Arm, targets_m: np.ndarray, presents: np.ndarray, processes: int
 ) -> Iterable[float]:
-    """Yield `exhaustive_score` of targets (k, 3) from present actuations (k, n), in order."""
+    """Yield `exhaustive_score` of targets (k, 3) from current configurations (k, n), in order."""
     with ProcessPoolExecutor(processes, mp_context=get_context('spawn')) as pool:
         yield from pool.map(
             exhaustive_score, itertools.repeat(arm), targets_m, presents, range(len(targets_m))
@@ -63,32 +61,32 @@ def exhaustive_scores(
 
 
 class _Search:
-    """Search for one target; coordinates x are shares of the actuation's ranges."""
+    """Search for one target; coordinates x are shares of q's ranges."""
 
     def __init__(self, arm: Arm, target_m: np.ndarray, present: np.ndarray):
         self.arm = arm
         self.target_m = target_m
         self.present = present
-        self.low, self.high = arm.actuation_limits
+        self.low, self.high = arm.q_limits
         self.now, _ = bends_and_ends(arm, present)
         weights, s = arm.robot.ik_weights, arm.n_segments
         self.weights = np.array([weights.angle_change, weights.bend_growth, weights.stiffness])
         self.cheaper = (s - np.arange(s)) / s
         nodes = np.linspace(0.0, 1.0, 1025)
-        shares = pressure_shares(arm, self._actuation(nodes[:, None]))
+        shares = pressure_shares(arm, self._q(nodes[:, None]))
         self.pressed = np.flatnonzero(~np.isnan(shares[0]))
         self.share = CubicSpline(nodes, shares[:, self.pressed])
         self.share_slope = self.share.derivative()
 
-    def _actuation(self, x: np.ndarray) -> np.ndarray:
+    def _q(self, x: np.ndarray) -> np.ndarray:
         return self.low + x * (self.high - self.low)
 
     def least(self, random: np.random.Generator) -> float:
         """Return the least score found."""
         found = np.empty((0, len(self.low)))
-        for _ in range(MOST_DRAWS):
+        for _ in range(MAX_DRAWS):
             found = np.concatenate([found, self._family(random.random((STARTS, len(self.low))))])
-            if len(found) >= ENOUGH:
+            if len(found) >= SUFFICIENT:
                 break
         if not len(found):
             return np.inf
@@ -105,7 +103,7 @@ class _Search:
         return [x for x in ended if x is not None]
 
     def _family(self, x: np.ndarray) -> np.ndarray:
-        """Bring starts (k, n) to the target by Gauss-Newton steps; return those that arrive."""
+        """Project starts (k, n) to the target by Gauss-Newton steps; return the converged ones."""
         for _ in range(_PROJECTIONS):
             errors, slopes = self._tip_errors(x)
             gram = slopes @ slopes.swapaxes(1, 2) + 1e-9 * np.eye(3)
@@ -118,7 +116,7 @@ class _Search:
 
     def _tip_errors(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         n = len(self.low)
-        rows = self._actuation(x)[:, None, :] + 1j * STEP * np.diag(self.high - self.low)
+        rows = self._q(x)[:, None, :] + 1j * STEP * np.diag(self.high - self.low)
         tips = bends_and_ends(self.arm, rows.reshape(-1, n))[1][:, :3, 3].reshape(-1, n, 3)
         return tips[:, 0].real - self.target_m, (tips.imag / STEP).swapaxes(1, 2)
 
@@ -134,12 +132,11 @@ class _Search:
 
     def _exact(self, x: np.ndarray) -> np.ndarray:
         return (
-            principle_scores(self.arm, self._actuation(np.clip(x, 0.0, 1.0)), self.present)
-            @ self.weights
+            principle_scores(self.arm, self._q(np.clip(x, 0.0, 1.0)), self.present) @ self.weights
         )
 
     def _score(self, bends: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Return the score of complex bends (..., s, 2) and shares (..., n), kinks rounded off."""
+        """Return the smoothed score of complex bends (..., s, 2) and shares (..., n)."""
         theta = np.sqrt((bends**2).sum(axis=-1) + _ROUNDING_RAD**2)
         moved = np.sqrt(((bends - self.now) ** 2).sum(axis=-1) + _ROUNDING_RAD**2)
         inner, outer = theta[..., :-1], theta[..., 1:]
@@ -160,7 +157,7 @@ class _Search:
         ]
 
     def _lower(self, start: np.ndarray, kinks: tuple[str, ...]) -> np.ndarray | None:
-        """Find the least score near a start with segments held at kinks; None where it fails."""
+        """Minimise the score from a start with segments held at kinks; return None on failure."""
         held = [
             (i, self.now[i] if kind == 'still' else np.zeros(2))
             for i, kind in enumerate(kinks)
@@ -168,11 +165,11 @@ class _Search:
         ]
         if 3 + 2 * len(held) > len(start):
             return None
-        last: list[tuple[np.ndarray, _Evaluated]] = []  # the optimiser asks twice at each point
+        last: list[tuple[np.ndarray, _Evaluated]] = []  # each point is evaluated twice
 
         def evaluated(x: np.ndarray) -> _Evaluated:
             if not last or not np.array_equal(last[0][0], x):
-                bends, poses = bends_and_ends(self.arm, complex_rows(self.arm, self._actuation(x)))
+                bends, poses = bends_and_ends(self.arm, complex_rows(self.arm, self._q(x)))
                 score = self._score(bends, x + 1j * STEP * np.eye(len(x)))
                 conditions = np.concatenate(
                     [

@@ -1,4 +1,4 @@
-"""Speed, success and quality of inverse kinematics, and the arm paper's table 5."""
+"""Speed, success and quality of inverse kinematics, and table 5 of the arm paper."""
 
 import os
 import time
@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from soft_arm_experiments.kinematics.exhaustive import exhaustive_scores
-from soft_arm_experiments.kinematics.speed import best_s, random_actuation
+from soft_arm_experiments.kinematics.speed import best_s, random_q
 from soft_arm_kinematics.arm import BellowsArm
 from soft_arm_kinematics.ik.inverse import (
     STARTS,
@@ -30,17 +30,17 @@ PAPER_TABLE_5 = {  # points: seconds by traversal and by KD-tree
 
 def random_targets(arm: BellowsArm, count: int, seed: int) -> np.ndarray:
     """Draw lengths inside the limits and return their tip positions (count, 3) [m]."""
-    return arm.tip(random_actuation(arm, count, np.random.default_rng(seed)))
+    return arm.at(random_q(arm, count, np.random.default_rng(seed))).tip_m
 
 
 def traversal(table: WorkspaceTable, target_m: np.ndarray, radius_m: float) -> np.ndarray:
-    """Find the rows within the radius by checking every one, as fast as plain NumPy allows."""
+    """Return the rows within the radius by a linear search in NumPy."""
     offsets = table.tips_m - target_m.astype(table.tips_m.dtype)
     return np.flatnonzero(np.einsum('ij,ij->i', offsets, offsets) <= radius_m**2)
 
 
 def ik_figures(arm: BellowsArm, targets: int) -> dict[str, float]:
-    """Measure the time of a whole call, its ratio to a traversal, and success over many targets."""
+    """Return the time of a call, its ratio to a traversal, and the success rate over targets."""
     solver = InverseKinematics(arm, build_table(arm, TABLE_POINTS))
     low, high = arm.length_limits_m
     times_s = []
@@ -56,8 +56,8 @@ def ik_figures(arm: BellowsArm, targets: int) -> dict[str, float]:
         if not result.solutions:
             continue
         assert isinstance(result.solutions, IkSolutions)
-        found_m = result.solutions.actuation
-        worst_m = float(np.linalg.norm(arm.tip(found_m) - target_m, axis=1).max())
+        found_m = result.solutions.q
+        worst_m = float(np.linalg.norm(arm.at(found_m).tip_m - target_m, axis=1).max())
         residual_m = max(residual_m, worst_m)
         solved += worst_m <= 1e-6 and bool(np.all((found_m >= low) & (found_m <= high)))
     traversal_s, search_s = query_times(solver.table, targets_m[:200])
@@ -75,7 +75,7 @@ def ik_figures(arm: BellowsArm, targets: int) -> dict[str, float]:
 
 
 def query_times(table: WorkspaceTable, targets_m: np.ndarray) -> tuple[float, float]:
-    """Median seconds of a traversal and of the tree's search, by turns on the same targets."""
+    """Return median seconds of a traversal and of a tree search, alternating by target."""
     traversals_s, searches_s = [], []
     for target_m in targets_m:
         traversals_s.append(best_s(partial(traversal, table, target_m, SEARCH_RADIUS_M), 2))
@@ -84,7 +84,7 @@ def query_times(table: WorkspaceTable, targets_m: np.ndarray) -> tuple[float, fl
 
 
 def whole_times(solver: InverseKinematics, targets_m: np.ndarray) -> tuple[float, float]:
-    """Return median seconds of a whole call and of a traversal, by turns on the same targets."""
+    """Return median seconds of a call and of a traversal, alternating on the same targets."""
     wholes_s, traversals_s = [], []
     for target_m in targets_m:
         wholes_s.append(best_s(partial(solver.solve, target_m), 2))
@@ -93,7 +93,7 @@ def whole_times(solver: InverseKinematics, targets_m: np.ndarray) -> tuple[float
 
 
 def table_5(arm: BellowsArm) -> list[dict]:
-    """Query times of the paper's table sizes and a million points, ours and the paper's."""
+    """Return query times of this machine and of the paper, for its table sizes and 1e6 points."""
     rows = []
     for points, (paper_traversal_s, paper_kd_tree_s) in PAPER_TABLE_5.items():
         traversal_s, kd_tree_s = query_times(build_table(arm, points), random_targets(arm, 40, 5))
@@ -111,10 +111,10 @@ def table_5(arm: BellowsArm) -> list[dict]:
 
 
 def exhaustive_figures(arm: BellowsArm, targets: int) -> dict[str, float]:
-    """Compare best scores with an exhaustive search, from random poses and from rest."""
+    """Compare best scores with an exhaustive search, from random configurations and from rest."""
     solver = InverseKinematics(arm, build_table(arm, TABLE_POINTS))
-    present_m = random_actuation(arm, targets, np.random.default_rng(13))
-    present_m[::2] = arm.rest_actuation
+    present_m = random_q(arm, targets, np.random.default_rng(13))
+    present_m[::2] = arm.rest_q
     targets_m = random_targets(arm, targets, 12)
     least = np.array(list(exhaustive_scores(arm, targets_m, present_m, os.cpu_count() or 1)))
     found = np.array(

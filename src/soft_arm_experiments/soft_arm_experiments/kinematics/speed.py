@@ -20,14 +20,14 @@ NUMPY_POSES = 100_000
 TABLE_POINTS = 1_000_000
 
 
-def random_actuation(arm: Arm, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Draw actuation evenly inside the limits, shape (count, n)."""
-    low, high = arm.actuation_limits
+def random_q(arm: Arm, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Draw uniform q within the limits, shape (count, n)."""
+    low, high = arm.q_limits
     return rng.uniform(low, high, (count, arm.n_actuators))
 
 
 def best_s(action: Callable[[], object], repeats: int) -> float:
-    """Return the shortest time of an action [s], as other work on the machine only adds time."""
+    """Return the shortest time of an action [s]; other load only adds time."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -37,8 +37,8 @@ def best_s(action: Callable[[], object], repeats: int) -> float:
 
 
 def numpy_products(arm: BellowsArm, lengths_m: np.ndarray) -> np.ndarray:
-    """Multiply the paper's five 4x4 factors of each module: (m, 4, 4) of lengths (m, n)."""
-    shape = arm.configuration(lengths_m)
+    """Return poses (m, 4, 4) of lengths (m, n) by the five 4x4 factors per module of the paper."""
+    shape = arm.at(lengths_m)
     theta, phi, ell = shape.theta_rad, shape.phi_rad, shape.ell_m
     pose = np.broadcast_to(np.eye(4), (len(lengths_m), 4, 4))
     for i in range(arm.n_segments):
@@ -65,17 +65,17 @@ def _turn(angle: np.ndarray, first: int, second: int) -> np.ndarray:
 
 
 def fk_figures(arm: BellowsArm) -> dict[str, float]:
-    """Measure the speed of forward kinematics, compiled and plain, and how far the two are apart.
+    """Return the speed of compiled forward kinematics and of NumPy products, and their difference.
 
-    `fk_ratio_memory` is the rate of compiled poses as a share of the rate at which all cores write
-    the same bytes to memory, 128 for each pose, measured by turns.
+    `fk_ratio_memory` is the rate of compiled poses over the rate at which all cores write the same
+    bytes to memory, 128 per pose.
     """
-    lengths_m = random_actuation(arm, POSES, np.random.default_rng(0))
+    lengths_m = random_q(arm, POSES, np.random.default_rng(0))
     out = np.zeros((POSES, 4, 4))
     fk_batch(arm, lengths_m, out)
     few = lengths_m[:NUMPY_POSES]
     plain_s, fast_s, written_s = [], [], []
-    for _ in range(4):  # by turns, so that all meet the same load of the machine
+    for _ in range(4):  # alternating, under the same load of the machine
         plain_s.append(best_s(lambda: numpy_products(arm, few), 1) / NUMPY_POSES)
         fast_s.append(best_s(lambda: fk_batch(arm, lengths_m, out), 5) / POSES)
         written_s.append(best_s(lambda: _write(out), 5) / POSES)
@@ -98,7 +98,7 @@ def _write(poses: np.ndarray) -> None:
 
 
 def torch_figures(arm: BellowsArm) -> dict[str, float | None]:
-    """Measure poses per second on the GPU, and their distance from the compiled ones.
+    """Return poses per second on the GPU, and their difference from the compiled ones.
 
     The figures are None without a GPU.
     """
@@ -114,7 +114,7 @@ def torch_figures(arm: BellowsArm) -> dict[str, float | None]:
         return figures
     from soft_arm_kinematics.backends import torch_batch
 
-    lengths_m = random_actuation(arm, POSES, np.random.default_rng(0))
+    lengths_m = random_q(arm, POSES, np.random.default_rng(0))
     lengths = torch_batch.tensor(lengths_m, 'cuda')
 
     def fk() -> torch.Tensor:
@@ -132,20 +132,20 @@ def torch_figures(arm: BellowsArm) -> dict[str, float | None]:
 
 
 def table_figures(arm: BellowsArm) -> dict[str, float]:
-    """Time building the table of a million poses."""
+    """Return the time to build a table of 1e6 poses."""
     build_table(arm, 1000)  # loads the compiled code
     return {'table_build_s': best_s(lambda: build_table(arm, TABLE_POINTS), 2)}
 
 
 def jacobian_figures(arm: BellowsArm) -> dict[str, float]:
-    """Return the largest relative errors of the Jacobians over random poses, also straight ones.
+    """Return the largest relative errors of the Jacobians over random and straight poses.
 
     `jacobian_error_max` covers the Jacobians by lengths and by pressures against central
     differences of the same model and, for every shipped robot, the plain and the compiled Jacobian
     against complex steps through the second model. `jacobian_complex_error_max` is only the latter.
     """
     rng = np.random.default_rng(3)
-    lengths_m = random_actuation(arm, 400, rng)
+    lengths_m = random_q(arm, 400, rng)
     lengths_m[:100] = 0.1 + 10.0 ** rng.uniform(-12, -3, (100, 1)) * rng.standard_normal(
         (100, arm.n_actuators)
     )
@@ -153,11 +153,11 @@ def jacobian_figures(arm: BellowsArm) -> dict[str, float]:
     low_pa, high_pa = arm.pressure_limits_pa * (1.0 - 1e-3)  # leaves margin for the steps
     inside_pa = np.clip(arm.pressures(lengths_m), low_pa, high_pa)
     by_pressures = (
-        arm.twist_jacobian(arm.lengths(inside_pa)) * arm.curve.slopes(inside_pa)[:, None, :]
+        arm.at(arm.lengths(inside_pa)).twist_jacobian * arm.curve.slopes(inside_pa)[:, None, :]
     )
     by_differences = max(
-        _worst(arm.fk, lengths_m, twist_jacobian_batch(arm, lengths_m), 3e-5),
-        _worst(lambda p: arm.fk(arm.lengths(p)), inside_pa, by_pressures, 30.0),
+        _worst(lambda x: arm.at(x).tip_pose, lengths_m, twist_jacobian_batch(arm, lengths_m), 3e-5),
+        _worst(lambda p: arm.at(arm.lengths(p)).tip_pose, inside_pa, by_pressures, 30.0),
     )
     by_complex_step = max(
         complex_step_error(a, 100)
@@ -172,22 +172,20 @@ def jacobian_figures(arm: BellowsArm) -> dict[str, float]:
 def complex_step_error(arm: Arm, poses: int) -> float:
     """Return the largest relative error of both twist Jacobians against complex steps."""
     rng = np.random.default_rng(4)
-    actuation = random_actuation(arm, poses, rng)
+    q = random_q(arm, poses, rng)
     has_twists = all(arm.closing_twists)
     # Without the twist, rounding decides the bending direction of almost straight bellows.
     smallest = -12 if has_twists else -5
     share = 10.0 ** rng.uniform(smallest, -3, (poses // 4, 1)) * rng.standard_normal(
         (poses // 4, arm.n_actuators)
     )
-    actuation[: poses // 4] = np.clip(
-        arm.rest_actuation + share * np.diff(arm.actuation_limits, axis=0), *arm.actuation_limits
-    )
+    q[: poses // 4] = np.clip(arm.rest_q + share * np.diff(arm.q_limits, axis=0), *arm.q_limits)
     if has_twists:
-        actuation[0] = arm.rest_actuation  # straight
-    reference = np.stack([complex_step_twist_jacobian(arm, x) for x in actuation])
+        q[0] = arm.rest_q  # straight
+    reference = np.stack([complex_step_twist_jacobian(arm, x) for x in q])
     return max(
         _relative(found, reference)
-        for found in (arm.twist_jacobian(actuation), twist_jacobian_batch(arm, actuation))
+        for found in (arm.at(q).twist_jacobian, twist_jacobian_batch(arm, q))
     )
 
 

@@ -1,1 +1,1 @@
-"""Reference solutions for the physics: elastica and vibrating beam."""
+"""Reference solutions and benchmarks of the physics."""

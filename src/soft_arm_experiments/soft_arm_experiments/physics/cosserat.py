@@ -1,30 +1,28 @@
-"""PyElastica's rod in three dimensions, beside the simulated chain.
+"""Cosserat rod of PyElastica, for comparison with the simulated chain.
 
-PyElastica's clamp holds its whole first element. The rod therefore begins half an element behind
-the clamp, so that the element's middle stands in it. Its rod shears and stretches, the chain's does
-not: shear and stretch are made stiffer than the section's.
+PyElastica clamps a whole first element. The rod therefore begins half an element behind the clamp,
+so that the centre of the element is at the clamp. Unlike the chain, the Cosserat rod shears and
+stretches: its shear and axial stiffness are increased.
 """
 
 import elastica
 import numpy as np
 
-from soft_arm_description.world import World
-from soft_arm_experiments.physics.rods import GRAVITY_M_S2, rod_robot
-from soft_arm_physics import Simulation
+from soft_arm_experiments.physics.rods import GRAVITY_M_S2, rod_robot, settled_tip_m
 
 LENGTH_M, BENDING_N_M2, TORSION_N_M2, MASS_KG_M = 0.3, 0.1, 0.1 / 1.5, 1.0
 RADIUS_M = 0.015  # of PyElastica's rod: sets shear and stretch, and its inertia on the way to rest
 TIP_FORCE_N = np.array([1.5, 0.0, 0.0])  # across the axis z and across gravity
 GRAVITY = np.array([0.0, -GRAVITY_M_S2, 0.0])
 ELEMENTS = 30
-STIFFER = 3.0  # shear and stretch, times the section's
+STIFFER = 3.0  # factor of shear and axial stiffness
 COURANT = 0.5
 DAMPING_1_S = 25.0  # near the critical damping of the first mode
 REST_S = 2.0
 
 
 def cosserat_tip_m(elements: int = ELEMENTS) -> np.ndarray:
-    """Tip of PyElastica's clamped rod at rest under gravity and the tip's force [m], (3,)."""
+    """Return the tip of the clamped rod at rest under gravity and tip force [m], (3,)."""
     behind_m = LENGTH_M / (elements - 0.5) / 2
     modulus_pa = BENDING_N_M2 / (np.pi / 4 * RADIUS_M**4)
     rod = elastica.CosseratRod.straight_rod(
@@ -63,12 +61,6 @@ def cosserat_tip_m(elements: int = ELEMENTS) -> np.ndarray:
 
 
 def chain_tip_m(sections: int) -> np.ndarray:
-    """Tip of the simulated chain at rest under the same loads [m], (3,)."""
-    world = World.model_validate(
-        {'schema_version': 1, 'name': 'rod', 'description': '', 'gravity_m_s2': list(GRAVITY)}
-    )
+    """Return the tip of the simulated chain at rest under the same loads [m], (3,)."""
     rod = rod_robot(LENGTH_M, BENDING_N_M2, MASS_KG_M, sections, torsional_n_m2=TORSION_N_M2)
-    sim = Simulation(rod, world)
-    sim.apply_load('rod', 'tip', TIP_FORCE_N)
-    sim.settle(120.0, critical=True)
-    return sim.robot.T_base_tip()[:3, 3]
+    return settled_tip_m(rod, tip_force_n=tuple(TIP_FORCE_N), gravity_m_s2=tuple(GRAVITY))

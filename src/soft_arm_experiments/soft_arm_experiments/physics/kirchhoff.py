@@ -1,7 +1,7 @@
-"""Kirchhoff rod in three dimensions: what the simulated chain with twist converges to.
+"""Kirchhoff rod in three dimensions, the limit of the simulated chain with many sections.
 
-An inextensible rod of bending stiffnesses EI_x, EI_y and torsional stiffness GJ, which may be bent
-without load, takes any shape. With rotation R(s) of its sections, tangent t = R e_z, the internal
+An inextensible rod has bending stiffnesses EI_x, EI_y and torsional stiffness GJ, and may be curved
+without load. With rotation R(s) of its sections, tangent t = R e_z, the internal
 force n(s) = F + w (L - s) of a tip force F and a weight per length w, and the moment m(s),
 
     p' = t,  m' = n x t,  R' = R [u],  u = u_0 + diag(1/EI_x, 1/EI_y, 1/GJ) R^T m,
@@ -15,7 +15,7 @@ from scipy.integrate import solve_bvp
 from scipy.spatial.transform import Rotation
 
 NODES = 101
-LOAD_STEPS = 8  # the solution is followed from the rod without load
+LOAD_STEPS = 8  # of the continuation from the rod without load
 TOLERANCE = 1e-8
 
 
@@ -27,7 +27,7 @@ def kirchhoff_tip_m(
     tip_force_n: tuple[float, float, float] = (0.0, 0.0, 0.0),
     weight_n_m: tuple[float, float, float] = (0.0, 0.0, 0.0),
 ) -> np.ndarray:
-    """Return the tip [m], (3,), of a rod in equilibrium whose base is clamped along z.
+    """Return the tip [m], (3,), of a rod in equilibrium that is clamped along z.
 
     Args:
         length_m: Length [m].
@@ -37,7 +37,7 @@ def kirchhoff_tip_m(
         weight_n_m: Weight per length in the base's frame [N/m].
 
     Raises:
-        RuntimeError: If the boundary-value problem has no solution that the solver finds.
+        RuntimeError: If the boundary-value solver does not converge.
     """
     s = np.linspace(0.0, length_m, NODES)
     stiffness, rest = np.array(stiffness_n_m2), np.array(rest_curvature_1_m)
@@ -62,7 +62,7 @@ def kirchhoff_tip_m(
 
         solution = solve_bvp(slopes, ends, s, guess, tol=TOLERANCE, max_nodes=20_000)
         if not solution.success:
-            raise RuntimeError(f'the rod was not found: {solution.message}')
+            raise RuntimeError(f'the equilibrium was not found: {solution.message}')
         guess = solution.sol(s)
     return guess[:3, -1].copy()
 

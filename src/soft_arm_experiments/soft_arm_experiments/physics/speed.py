@@ -23,7 +23,7 @@ SQUID_BEND_RAD, SQUID_SWAY_RAD, SQUID_MEET_S = 0.9, 0.3, 3.0
 def arm_figures() -> dict[str, float]:
     """Real-time factor of the arm of two modules, with its valves and mismatch."""
     sim = Simulation('two_module_arm', pneumatics='two_module_arm')
-    high_pa = np.array([c.high for c in sim.robot.actuation])
+    high_pa = np.array([c.high for c in sim.robot.coordinates])
     phases = np.arange(len(high_pa))
 
     def drive(time_s: float) -> None:
@@ -65,7 +65,7 @@ def squid_figures() -> dict[str, float]:
 
     def drive(time_s: float) -> None:
         for k, (name, robot) in enumerate(sim.robots.items()):
-            values = np.array([0.5 * (c.low + c.high) for c in robot.actuation])
+            values = np.array([0.5 * (c.low + c.high) for c in robot.coordinates])
             values[0::3] = SQUID_BEND_RAD
             values[1::3] = inward_rad[name] + SQUID_SWAY_RAD * np.sin(2.0 * time_s + k)
             robot.actuate(values)
@@ -79,7 +79,7 @@ def squid_figures() -> dict[str, float]:
 def rollout_figures() -> dict[str, float]:
     """Wall time of a batch of runs on one core over that on two."""
     sim = Simulation('two_module_arm')
-    high_pa = np.array([c.high for c in sim.robot.actuation])
+    high_pa = np.array([c.high for c in sim.robot.coordinates])
     steps = max(1, round(SIMULATED_S / 2 / CONTROL_S))
     shares = np.random.default_rng(3).uniform(0.0, 0.8, (BATCH, steps, len(high_pa)))
     rollouts(sim, (shares * high_pa)[:2, :1], CONTROL_S, threads=2)

@@ -6,16 +6,12 @@ from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_description.robot import Ring
 from soft_arm_vision.clouds.cylinder import cross, perpendiculars
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring.outline import (
-    ARM_ADJACENT_GAP_M,
-    Outline,
-    mask_edges,
-    outline_residual,
-)
+from soft_arm_vision.ring.outline import Outline, mask_edges, outline_residual
 from soft_arm_vision.ring.ray_cylinder import ring_depths
+from soft_arm_vision.tolerances import TOLERANCES
 
-STRIDE_PX = 2  # between the pixels used: nearer ones are correlated and add little
-MIN_INCIDENCE = 0.1  # cosine; at more grazing views the depth is a flying pixel
+STRIDE_PX = 2  # between the pixels used; closer ones are correlated
+MIN_INCIDENCE = 0.1  # cosine; more grazing rays give flying pixels
 
 
 def centre_bound_m(
@@ -26,23 +22,23 @@ def centre_bound_m(
     intrinsics: Intrinsics,
     sensor: DepthSensor,
 ) -> float:
-    """Return the root of the trace of the centre's part of the inverse Fisher information [m].
+    """Return the root of the trace of the centre block of the inverse Fisher information [m].
 
     It is infinite if one of the five unknowns is unobservable.
 
     Information I = J' C^-1 J of the depth plus 12 K' K of the outline. J: derivative of each
-    pixel's depth by the pose, from the surface that its ray meets. C: s_i s_j times the correlation
-    of the sensor's noise, plus the variance of its rounding on the diagonal, taken as Gaussian.
-    K: derivative of each edge point of the mask [px]; the mask being exact, it is known to the
-    pixel's grid, 1 / sqrt(12) px. Holes are left out; flying pixels and errors of the mask are not
-    counted, so that this is a bound for what is estimated from depth and mask. Grey levels beside
-    an edge, which the detector uses too, are not counted either.
+    pixel's depth with respect to the pose. C: s_i s_j times the correlation of the sensor's noise,
+    plus the variance of its rounding on the diagonal, approximated as Gaussian. K: derivative of
+    each edge point of the mask [px]; the exact mask locates it to the pixel grid, 1 / sqrt(12) px.
+    Holes are excluded; flying pixels and errors of the mask are neglected, so that this bounds
+    estimates from depth and mask. Grey levels at an edge, which the detector also uses, are not
+    included.
 
     Args:
         T_optical_ring: True pose, z the axis, shape (4, 4).
         mask: True visible pixels, shape (h, w), bool.
-        depth_m: Measured depth, 0 where there is none, shape (h, w); it only tells which pixels
-            have depth and what lies beside an edge.
+        depth_m: Measured depth, 0 where it is missing, shape (h, w); it selects the pixels with
+            depth and the edges at the arm.
         ring: The ring.
         intrinsics: Of both images.
         sensor: The camera.
@@ -61,9 +57,11 @@ def centre_bound_m(
     noise = np.outer(sigma_m, sigma_m) * sensor.correlation(apart_px)
     noise += np.diag(np.square(sensor.rounding_m(z)))
     information = jacobian.T @ np.linalg.solve(noise, jacobian) if len(z) else np.zeros((5, 5))
-    edges, step_m = mask_edges(mask, depth_m)
+    edges, step_m = mask_edges(mask, depth_m, ring.radius_m)
     outline = Outline(
-        intrinsics.rays(edges), step_m < ARM_ADJACENT_GAP_M, 2 / (intrinsics.fx + intrinsics.fy)
+        intrinsics.rays(edges),
+        step_m < TOLERANCES.arm_gap * ring.radius_m,
+        2 / (intrinsics.fx + intrinsics.fy),
     )
     edge = outline_residual(outline, centre, axis, ring.radius_m, ring.height_m, ring.thickness_m)
     turned, g = cross(edge.contact - centre, edge.gradient), edge.gradient
@@ -72,9 +70,7 @@ def centre_bound_m(
         / outline.pixel
     )
     information = information + 12 * by_pose.T @ by_pose
-    if (
-        np.linalg.cond(information) > 1e14
-    ):  # such as without an edge: nothing tells where along its axis the ring is
+    if np.linalg.cond(information) > 1e14:  # e.g. the position along the axis, without an edge
         return float('inf')
     return float(np.sqrt(np.trace(np.linalg.inv(information)[:3, :3])))
 
@@ -82,7 +78,7 @@ def centre_bound_m(
 def wall_depths(
     rays: np.ndarray, centre: np.ndarray, axes: tuple[np.ndarray, ...], ring: Ring
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the depths at which rays meet the ring's wall, and their derivatives by the pose.
+    """Return depths of the intersections of rays with the wall, and their derivatives by the pose.
 
     Args:
         rays: Normalised coordinates (x/z, y/z), shape (n, 2).

@@ -1,11 +1,11 @@
-"""Measure the depth sensor of a virtual camera, as `softarm calibrate depth` does."""
+"""Calibration of the depth sensor of a virtual camera, as by `softarm calibrate depth`."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
 from soft_arm_description.depth_sensor import DepthSensor
-from soft_arm_experiments.vision.synthetic_data import intrinsics_of
+from soft_arm_experiments.virtual_intrinsics import intrinsics_of
 from soft_arm_sim.cameras.board_scene import BOARD_M, board_frames
 from soft_arm_sim.cameras.parameters import CameraParameters
 from soft_arm_vision.calibration.depth_board import fit_sensor, view_board
@@ -21,7 +21,7 @@ def board_pictures(
     """Yield colour, depth and intrinsics of frames of the board.
 
     Raises:
-        SimulationError: If there is no OpenGL to render with.
+        SimulationError: If OpenGL is not available.
     """
     intrinsics = intrinsics_of(parameters)
     for frame, _ in board_frames(parameters, count):
@@ -32,7 +32,7 @@ def measured_sensor(parameters: CameraParameters, count: int = VIEWS) -> tuple[D
     """Return depth sensor and scale error of a virtual camera, measured on frames of the board.
 
     Raises:
-        SimulationError: If there is no OpenGL to render with.
+        SimulationError: If OpenGL is not available.
         VisionError: If the board cannot be measured.
     """
     views = [

@@ -1,4 +1,4 @@
-"""Repeat table 6 of the vision paper with the virtual camera: 30 fits at ten random poses."""
+"""Table 6 of the vision paper with the virtual camera: 30 fits at ten random poses."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,8 +16,7 @@ from soft_arm_vision.ring.detector import RingDetector
 from soft_arm_vision.segmentation.segmenter import Segmenter, make_segmenter, ring_of
 
 PAPER_ERROR_M = (0.65e-3, 0.70e-3, 1.26e-3, 0.98e-3, 1.92e-3, 1.75e-3, 1.16e-3, 0.45e-3, 1.11e-3)
-# For each place wanted: no pose is found where the arm occludes the ring or turns it to the camera.
-MAX_PLACES_TRIED = 20
+MAX_PLACES_TRIED = 20  # per place; the arm may occlude the ring or turn it to the camera
 
 
 @dataclass(frozen=True)
@@ -29,10 +28,10 @@ class Place:
         mean_m: Mean of the fitted centres, shape (3,).
         std_m: Root of the sum of the variances of the fits.
         axis_rad: Mean angle between fitted and true axis.
-        fits: Number of frames in which a pose was given.
+        fits: Number of frames with a pose.
         frames: Number of frames.
-        normalised: Mean squared centre error normalised by its covariance; 3 if the covariance is
-            right and no fit is biased.
+        normalised: Mean squared error of the centre normalised by its covariance; 3 if that is
+            consistent.
     """
 
     true_m: np.ndarray
@@ -45,7 +44,7 @@ class Place:
 
     @property
     def error_m(self) -> float:
-        """Distance of the mean from the truth: the column that the paper calls variance."""
+        """Distance of the mean from the truth, the column "variance" of the paper."""
         return float(np.linalg.norm(self.mean_m - self.true_m))
 
 
@@ -60,7 +59,7 @@ def measure_places(
     seed: int,
     report: Callable[[], None],
 ) -> list[Place]:
-    """Fit the ring at random places that the arm can take, each frame from scratch.
+    """Fit the ring at random poses of the arm, each frame without tracking.
 
     Args:
         robot: The robot file.
@@ -76,6 +75,7 @@ def measure_places(
         VisionError: If the robot has no ring or cannot be simulated.
     """
     # Slow to import: OpenGL and MuJoCo.
+    from soft_arm_experiments.virtual_intrinsics import intrinsics_of
     from soft_arm_physics.errors import PhysicsError
     from soft_arm_physics.pneumatic_arm import pneumatic_arm
     from soft_arm_sim.cameras.camera import VirtualCamera
@@ -84,10 +84,7 @@ def measure_places(
     parameters = camera_for(robot)
     noise = parameters.noise.model_copy(update={'depth_scale_error': depth_scale_error})
     parameters = parameters.model_copy(update={'noise': noise})
-    image = parameters.image
-    intrinsics = Intrinsics(
-        image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px
-    )
+    intrinsics = intrinsics_of(parameters)
     rng, ring = np.random.default_rng(seed), ring_of(robot)
     finder = make_segmenter(segmenter, ring, network)
     try:

@@ -9,17 +9,17 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import CameraInfo, Image
 
+from soft_arm_calibration.bags.bag_frames import read_frames
+from soft_arm_calibration.ros.camera_session import CameraSession
+from soft_arm_calibration.ros.jig_session import JigSession
 from soft_arm_description.robot import load_robot
-from soft_arm_experiments.ros.camera_session import CameraSession
-from soft_arm_experiments.ros.jig_session import JigSession
-from soft_arm_experiments.vision.bag_frames import read_frames
 from soft_arm_node_kit import qos
 from soft_arm_sim.ros.conversions import image_message
 from soft_arm_vision.calibration.camera_correction import CameraCorrection
 from soft_arm_vision.ring.detector import RingDetector
 from softarm_cli.bags.file import open_bag
 
-BAG = Path(__file__).parents[1] / 'data' / 'virtual_rig_bag'
+BAG = Path(__file__).parents[3] / 'soft_arm_calibration/test/data/virtual_rig_bag'
 RING = load_robot('two_module_arm').ring
 CORRECTION = CameraCorrection(depth_scale=1.02, focal_length_scale=0.99, radial=0.0)
 UNIT_M = 1e-4

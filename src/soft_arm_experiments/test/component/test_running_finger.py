@@ -9,9 +9,9 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import CameraInfo, Image
 
+from soft_arm_calibration.ros import running_finger
+from soft_arm_calibration.ros.running_finger import RunningFinger
 from soft_arm_description.robot import load_robot
-from soft_arm_experiments.ros import running_finger
-from soft_arm_experiments.ros.running_finger import RunningFinger
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_msgs.srv import PlaceObject
 from soft_arm_node_kit import qos
@@ -29,7 +29,7 @@ STALE_S = 0.5
 
 
 class Cell(threading.Thread):
-    """Driver, plant and camera in one node of its own context; vents when commands stop."""
+    """Driver, plant and camera in one node with a separate context; vents when commands stop."""
 
     def __init__(self):
         super().__init__(name='cell')
@@ -96,7 +96,7 @@ class Cell(threading.Thread):
     def _capture(self, stamp):
         frame = self._camera.capture(self.plant.T_base_backbone())
         self._info.publish(
-            camera_info_message(PARAMETERS.image, stamp, PARAMETERS.distortion.opencv)
+            camera_info_message(PARAMETERS.image, stamp, distortion=PARAMETERS.distortion.opencv)
         )
         for publisher, image, encoding in zip(self._images, frame, ('rgb8', '16UC1'), strict=True):
             publisher.publish(image_message(image, encoding, stamp))

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from rosbags.rosbag2 import Reader, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
+from soft_arm_calibration.bags.track import GAP_NS, Track, distances_m
 from soft_arm_description.robot import load_robot, shipped_robots
-from soft_arm_experiments.bags.track import GAP_NS, Track, distances_m
 from soft_arm_kinematics.arm import load_bellows_arm
 from soft_arm_physics.pneumatic_arm import pneumatic_arm
 from soft_arm_sim.cameras.camera import VirtualCamera
@@ -23,7 +23,7 @@ from soft_arm_sim.cameras.placement import camera_for, jig_for
 from softarm_cli.bag_command import main
 
 ROOT = Path(__file__).parents[4]
-PICTURES = Path(__file__).parents[1] / 'data' / 'virtual_rig_bag'
+PICTURES = Path(__file__).parents[3] / 'soft_arm_calibration/test/data/virtual_rig_bag'
 STORE = get_typestore(Stores.ROS2_JAZZY)
 CHAMBERS = 'soft_arm_msgs/msg/ChamberPressures'
 STORE.register(
@@ -60,7 +60,7 @@ def rig_messages(seconds=3.0, ns='/soft_arm', frame=BASE, truth='/virtual_rig/de
         stamp_ns = 10**9 + number * 20_000_000
         swing_pa = 4e3 * math.sin(0.5 * number * 0.02)
         pressures_pa = np.array([0.0, 0.0, 0.0, -20e3 + swing_pa, 0.0, -10e3])
-        tip_m = arm.tip(arm.lengths(pressures_pa)) + OFFSET_M
+        tip_m = arm.at(arm.lengths(pressures_pa)).tip_m + OFFSET_M
         yield f'{ns}/pressures', measured(stamp_ns, arm, pressures_pa), stamp_ns
         if truth:
             yield (
@@ -177,8 +177,8 @@ def test_a_cut_bag_is_compared_and_named(tmp_path, capsys):
     (tmp_path / 'cut').mkdir()
     data = next(many.glob('*.mcap')).read_bytes()
     (tmp_path / 'cut' / 'cut.mcap').write_bytes(data[: 7 * len(data) // 10])
-    found, told = answer(capsys, tmp_path / 'cut')
-    assert found['bags'][0]['is_cut'] and 'was killed' in told
+    found, warning = answer(capsys, tmp_path / 'cut')
+    assert found['bags'][0]['is_cut'] and 'was killed' in warning
     assert 0 < board(found)[MODEL]['count'] < 200
     assert board(found)[MODEL]['mean_m'] == pytest.approx(0.005, abs=1e-9)
 

@@ -8,7 +8,6 @@ from soft_arm_experiments.kinematics.contact import contact_figures, modal_figur
 def test_sections_meet_the_arcs():
     found = section_figures(np.random.default_rng(1))
     assert found['sections_error_max_m'] < 1e-12 and found['sections_orientation_error_max'] < 1e-12
-    assert 1e-4 < found['sections_papers_form_error_max_m'] < 2.5e-3
 
 
 def test_modal_figures_are_better_than_the_papers():

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from soft_arm_calibration.cli import calibrate_camera_check
 from soft_arm_description.calibration import load_calibration
 from soft_arm_description.rig import VIRTUAL, load_rig
 from soft_arm_description.robot import load_robot
 from soft_arm_experiments.arm.reach import reach_poses
-from soft_arm_experiments.cli import calibrate_camera_check
-from soft_arm_experiments.vision.synthetic_data import intrinsics_of
+from soft_arm_experiments.virtual_intrinsics import intrinsics_of
 from soft_arm_kinematics.arm import load_bellows_arm
 from soft_arm_physics.pneumatic_arm import pneumatic_arm
 from soft_arm_sim.cameras.camera import VirtualCamera
@@ -22,7 +22,7 @@ from soft_arm_vision.calibration.camera_correction import CameraCorrection
 from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.frames import Frame
 
-BAG = Path(__file__).parents[1] / 'data' / 'virtual_rig_bag'
+BAG = Path(__file__).parents[3] / 'soft_arm_calibration/test/data/virtual_rig_bag'
 POSES, SCALE_ERROR = 13, 0.01
 
 
@@ -57,7 +57,10 @@ def camera(monkeypatch, moving_ring):
 
 def test_a_wrong_depth_scale_is_named_and_saved_as_a_correction(camera, tmp_path, capsys):
     path = tmp_path / 'correction.yaml'
-    assert calibrate_camera_check.main(['--segmenter', 'colour', '--json', '--out', str(path)]) == 0
+    assert (
+        calibrate_camera_check.main(['--tip-source', 'colour', '--json', '--output', str(path)])
+        == 0
+    )
     said = json.loads(capsys.readouterr().out)
     assert said['explanation'].startswith('depth is stated')
     found = load_calibration(
@@ -68,13 +71,13 @@ def test_a_wrong_depth_scale_is_named_and_saved_as_a_correction(camera, tmp_path
     assert found.values.focal_length_scale == 1 and found.values.radial == 0
     assert np.shape(said['covariance']) == (5, 5)
     assert 0.002 < said['unseen'][0] < SCALE_ERROR
-    assert calibrate_camera_check.main(['--segmenter', 'colour']) == 0
+    assert calibrate_camera_check.main(['--tip-source', 'colour']) == 0
     assert 'may not show: depth below' in capsys.readouterr().out
 
 
 def test_what_emulated_devices_show_corrects_no_real_camera(camera, tmp_path, capsys):
     path = tmp_path / 'correction.yaml'
-    arguments = ['--segmenter', 'colour', '--rig', 'lab', '--out', str(path)]
+    arguments = ['--tip-source', 'colour', '--rig', 'lab', '--output', str(path)]
     assert calibrate_camera_check.main(arguments) == 2
     error = capsys.readouterr().err
     assert "measured on virtual devices, but rig 'lab' is real" in error and not path.exists()

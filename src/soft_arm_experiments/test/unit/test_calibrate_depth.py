@@ -4,17 +4,17 @@ import json
 
 import pytest
 
+from soft_arm_calibration.cli import calibrate_depth
 from soft_arm_description.calibration import load_calibration
 from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_description.rig import load_rig
-from soft_arm_experiments.cli import calibrate_depth
 from soft_arm_sim.cameras.parameters import load_camera_parameters
 
 
 def test_it_saves_what_the_virtual_camera_is(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(calibrate_depth, 'VIEWS', 10)
     path = tmp_path / 'sensor.yaml'
-    assert calibrate_depth.main(['--json', '--out', str(path)]) == 0
+    assert calibrate_depth.main(['--json', '--output', str(path)]) == 0
     said = json.loads(capsys.readouterr().out)
     found = load_calibration(load_rig('virtual'), DepthSensor, None, path)
     assert found.values == DepthSensor.model_validate(said['values'])

@@ -11,10 +11,10 @@ from matplotlib.backend_bases import MouseEvent
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from soft_arm_calibration.cli.calibrate_finger import main
+from soft_arm_calibration.finger_session import sweep_pa
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
-from soft_arm_experiments.cli.calibrate_finger import main
-from soft_arm_experiments.vision.finger_session import sweep_pa
 from soft_arm_kinematics.calibration.pressure_bend import with_calibrated_bends
 from soft_arm_sim.cameras.finger_camera import FingerCamera
 from soft_arm_sim.cameras.finger_scene import arc_backbone
@@ -69,7 +69,7 @@ def test_virtual_rig_ends_below_the_papers_error(tmp_path, capsys):
         '11',
         '--frames',
         '1',
-        '--out',
+        '--output',
         str(out),
         '--plot',
         str(plot),
@@ -112,7 +112,7 @@ def test_a_record_every_5_kpa_in_both_directions():
 
 def test_recorded_pictures_give_the_curves_back(pictures, tmp_path, capsys):
     path, _, _ = pictures
-    assert main(['--records', str(path), '--out', str(tmp_path / 'b.yaml')]) == 0
+    assert main(['--records', str(path), '--output', str(tmp_path / 'b.yaml')]) == 0
     assert 'piece_4' in (text := capsys.readouterr().out) and 'paper' not in text
     for segment in yaml.safe_load((tmp_path / 'b.yaml').read_text())['values']['segments'].values():
         up, down = (segment[way] for way in ('up', 'down'))
@@ -154,7 +154,7 @@ def test_clicks_are_used_where_they_are_given(pictures, tmp_path, capsys):
                     str(path),
                     '--clicks',
                     str(clicks),
-                    '--out',
+                    '--output',
                     str(tmp_path / 'b.yaml'),
                     '--json',
                 ]
@@ -177,7 +177,7 @@ def test_recorded_bends(tmp_path, capsys):
     arguments = [
         '--records',
         str(tmp_path / 'bends.csv'),
-        '--out',
+        '--output',
         str(tmp_path / 'b.yaml'),
         '--date',
         '2026-01-02',
@@ -197,7 +197,7 @@ def test_recorded_bends(tmp_path, capsys):
 
 def test_pictures_of_a_virtual_finger_calibrate_no_real_one(pictures, tmp_path, capsys):
     assert (
-        main(['--records', str(pictures[0]), '--rig', 'lab', '--out', str(tmp_path / 'b.yaml')])
+        main(['--records', str(pictures[0]), '--rig', 'lab', '--output', str(tmp_path / 'b.yaml')])
         == 2
     )
     assert (
@@ -282,18 +282,18 @@ def test_clicking_needs_a_display(pictures, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     'arguments, words',
     [
-        (['--rig', 'lab'], '--live'),
-        (['--records', __file__, '--live'], '--live'),
+        (['--rig', 'lab'], '--use-running'),
+        (['--records', __file__, '--use-running'], '--use-running'),
         (['--plant-seed', '-1'], '-1'),
         (['--click', '--records', __file__], '--clicks'),
         (['--clicks', 'x.csv'], '--records'),
         (['--records', 'nowhere.csv'], 'nowhere.csv'),
-        (['--robot', 'modal_bellows'], 'is no finger'),
+        (['--robot', 'modal_bellows'], 'not a finger'),
         (['--robot', 'nobody'], 'nobody'),
     ],
 )
 def test_bad_arguments_are_one_line(arguments, words, tmp_path, capsys):
-    assert main([*arguments, '--out', str(tmp_path / 'b.yaml')]) == 2
+    assert main([*arguments, '--output', str(tmp_path / 'b.yaml')]) == 2
     error = capsys.readouterr().err
     assert words in error and error.count('\n') == 1 and not (tmp_path / 'b.yaml').exists()
 
@@ -329,7 +329,7 @@ def test_bad_files_are_one_line(pictures, tmp_path, capsys, name, text, words):
     arguments = [
         '--records',
         str(tmp_path / name if name == 'records.csv' else path),
-        '--out',
+        '--output',
         str(tmp_path / 'b.yaml'),
     ]
     arguments += ['--clicks', str(tmp_path / name)] if name == 'clicks.csv' else []

@@ -5,12 +5,12 @@ import pytest
 
 from soft_arm_description.depth_sensor import sensor_of
 from soft_arm_description.rig import load_rig
+from soft_arm_experiments.virtual_intrinsics import intrinsics_of
 from soft_arm_kinematics.arm import load_bellows_arm
 from soft_arm_physics.pneumatic_arm import pneumatic_arm
 from soft_arm_sim.cameras.camera import VirtualCamera
 from soft_arm_sim.cameras.placement import camera_for, jig_for
 from soft_arm_vision.calibration import extrinsics
-from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring_tracker import RingTracker
 from soft_arm_vision.segmentation.colour_segmenter import ColourSegmenter
 
@@ -48,10 +48,7 @@ def test_an_error_of_one_percent_is_named_within_ten_seconds(seed, depth, focal_
     parameters = camera_for(robot)
     noise = parameters.noise.model_copy(update={'depth_scale_error': depth})
     parameters = parameters.model_copy(update={'noise': noise, 'focal_length_error': focal_length})
-    image = parameters.stated_image
-    intrinsics = Intrinsics(
-        image.width_px, image.height_px, image.fx_px, image.fy_px, image.cx_px, image.cy_px
-    )
+    intrinsics = intrinsics_of(parameters)
     tracker = RingTracker(
         robot, extrinsics.load(rig, robot), ColourSegmenter(robot.ring), sensor_of(rig)[0]
     )

@@ -37,15 +37,15 @@ def any_arm(request):
     return make_arm(load_robot(request.param))
 
 
-def random_actuation(arm, count, seed=0):
-    return np.random.default_rng(seed).uniform(*arm.actuation_limits, (count, arm.n_actuators))
+def random_q(arm, count, seed=0):
+    return np.random.default_rng(seed).uniform(*arm.q_limits, (count, arm.n_actuators))
 
 
 def test_second_model_agrees_with_every_kind(any_arm):
-    actuation = random_actuation(any_arm, 40)
-    bends, poses = bends_and_ends(any_arm, actuation)
-    assert poses == pytest.approx(any_arm.fk(actuation), abs=1e-13)
-    assert bends == pytest.approx(any_arm.segment_arcs(actuation)[..., :2], abs=1e-13)
+    q = random_q(any_arm, 40)
+    bends, poses = bends_and_ends(any_arm, q)
+    assert poses == pytest.approx(any_arm.at(q).tip_pose, abs=1e-13)
+    assert bends == pytest.approx(any_arm.at(q).arcs[..., :2], abs=1e-13)
 
 
 def test_jacobians_of_every_kind_by_complex_steps(any_arm):
@@ -65,7 +65,7 @@ def test_zero_bend_exactly(layout):
     arm = bellows_arm(*layout)
     straight_m = np.full(arm.n_actuators, 0.11)
     reference = complex_step_twist_jacobian(arm, straight_m)
-    assert arm.twist_jacobian(straight_m) == pytest.approx(
+    assert arm.at(straight_m).twist_jacobian == pytest.approx(
         reference, abs=1e-13 * np.abs(reference).max()
     )
     assert twist_jacobian_batch(arm, straight_m) == pytest.approx(

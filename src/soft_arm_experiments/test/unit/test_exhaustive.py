@@ -19,7 +19,7 @@ def weighted(arm, lengths_m, present_m):
 
 def closed(arm, first_m, target_m):
     """Return lengths (k, 6) that reach the target from lengths (k, 3) of the first module."""
-    first_arcs = arm.configuration(np.concatenate([first_m, first_m], axis=1)).arcs[:, 0]
+    first_arcs = arm.at(np.concatenate([first_m, first_m], axis=1)).arcs[:, 0]
     first = pcc.arc_transforms(first_arcs)
     x, y, z = ((target_m - first[:, :3, 3])[:, None, :] @ first[:, :3, :3])[:, 0].T
     half = np.arctan2(np.hypot(x, y), z)  # the chord leaves at half the bend
@@ -51,7 +51,7 @@ def grid_score(arm, target_m, present_m, cells=36, zooms=5):
 def test_no_grid_finds_a_better_solution(paper_arm, seed):
     random = np.random.default_rng(seed)
     goal_m, present_m = random.uniform(*paper_arm.length_limits_m, (2, paper_arm.n_actuators))
-    target_m = paper_arm.tip(goal_m)
+    target_m = paper_arm.at(goal_m).tip_m
     found = exhaustive_score(paper_arm, target_m, present_m)
     grid = grid_score(paper_arm, target_m, present_m)
     assert found <= grid * (1 + 1e-6)
@@ -63,12 +63,12 @@ def test_staying_where_it_is_is_the_least_change(paper_arm):
     weights = paper_arm.robot.ik_weights.model_copy(update={'bend_growth': 0.0, 'stiffness': 0.0})
     arm = type(paper_arm)(paper_arm.robot.model_copy(update={'ik_weights': weights}))
     present_m = np.random.default_rng(3).uniform(*arm.length_limits_m)
-    assert exhaustive_score(arm, arm.tip(present_m), present_m) == pytest.approx(0.0, abs=1e-4)
+    assert exhaustive_score(arm, arm.at(present_m).tip_m, present_m) == pytest.approx(0.0, abs=1e-4)
 
 
 def test_unreachable_is_infinite_and_processes_answer_in_order(paper_arm):
-    rest_m = paper_arm.rest_actuation
-    straight_m = paper_arm.tip(rest_m)
+    rest_m = paper_arm.rest_q
+    straight_m = paper_arm.at(rest_m).tip_m
     scores = list(
         exhaustive_scores(
             paper_arm, np.array([[0.0, 0.0, 0.6], straight_m]), np.array([rest_m, rest_m]), 1

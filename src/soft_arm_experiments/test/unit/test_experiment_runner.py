@@ -63,7 +63,7 @@ def arm():
 
 
 def responses(arm, failing):
-    rig = FakeRig(arm.tip(arm.lengths(np.zeros(6))), failing)
+    rig = FakeRig(arm.at(arm.lengths(np.zeros(6))).tip_m, failing)
     runner = ExperimentRunner(rig, arm, DYNAMICS, Pace(table_7_deg=(120.0,)), lambda _: None)
     (response,) = runner._responses(None)
     return rig, response

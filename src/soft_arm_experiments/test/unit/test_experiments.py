@@ -5,7 +5,7 @@ from scipy.optimize import least_squares
 from soft_arm_control.errors import ExperimentError
 from soft_arm_experiments.arm.experiments import (
     CONTROL_MARGIN_M,
-    LONGEST_MARGIN_M,
+    MAX_MARGIN_M,
     acting_lengths_m,
     angular_speed_rad_s,
     end_of_step_m,
@@ -19,7 +19,7 @@ from soft_arm_experiments.arm.experiments import (
 
 def test_bend_is_the_papers(arm):
     bend = experiment(arm, 'bend')
-    shape = arm.configuration(bend.lengths_m)
+    shape = arm.at(bend.lengths_m)
     assert np.rad2deg(shape.theta_rad[:, 1]) == pytest.approx(np.arange(0, 121, 10))
     assert np.rad2deg(shape.phi_rad[1:, 1]) == pytest.approx(np.full(12, 30.0))
     assert arm.pressures(bend.lengths_m)[:, :3] == pytest.approx(np.full((13, 3), -96e3))
@@ -28,7 +28,7 @@ def test_bend_is_the_papers(arm):
 
 def test_deflection_is_the_papers(arm):
     deflection = experiment(arm, 'deflection')
-    shape = arm.configuration(deflection.lengths_m)
+    shape = arm.at(deflection.lengths_m)
     assert np.rad2deg(shape.theta_rad[:, 1]) == pytest.approx(np.full(25, 30.0))
     assert np.rad2deg(np.unwrap(shape.phi_rad[:, 1])) == pytest.approx(np.arange(0, 361, 15))
 
@@ -39,7 +39,7 @@ def test_the_shortest_bellows_keeps_the_stated_margin(arm, name):
     margins_m = lengths_m[:, 3:].min(axis=1) - 0.070
     assert margins_m[:12] == pytest.approx(np.full(12, CONTROL_MARGIN_M))
     assert (margins_m > 0.005).all()
-    assert (lengths_m <= arm.length_limits_m[1] - LONGEST_MARGIN_M + 1e-9).all()
+    assert (lengths_m <= arm.length_limits_m[1] - MAX_MARGIN_M + 1e-9).all()
 
 
 def test_the_number_of_steps_keeps_the_range(arm):
@@ -122,7 +122,7 @@ def test_out_of_reach_is_the_least_distance_inside_the_limits(arm, dynamics, bey
         return np.append(arm.length_limits_m[0, :3], moving_m)
 
     def tip_m(moving_m):
-        return arm.tip(lengths_m(moving_m)) + bias_m
+        return arm.at(lengths_m(moving_m)).tip_m + bias_m
 
     target_m = tip_m(limit_m + 1e-3 * np.array(beyond_mm))
     rest_m = (low_m + high_m + 6 * limit_m) / 8

@@ -3,26 +3,26 @@
 import json
 import subprocess
 import sys
-from contextlib import closing
 
 import numpy as np
 import pytest
 import yaml
 
+from soft_arm_calibration.rig import Rig
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_description.calibration import load_calibration
 from soft_arm_description.rig import load_rig
 from soft_arm_experiments.arm.experiment_runner import ExperimentRunner, Pace
 from soft_arm_experiments.arm.experiments import experiment
-from soft_arm_experiments.arm.eyes import NoiseEye, Sight, eye_of
-from soft_arm_experiments.arm.in_process_rig import InProcessRig
-from soft_arm_experiments.arm.rig import Rig
+from soft_arm_experiments.arm.in_process_rig import InProcessRig, in_process_rig
 from soft_arm_experiments.arm.ring_noise import RingNoise, fitted
+from soft_arm_experiments.arm.tip_sensors import TipNoiseModel
 from soft_arm_experiments.cli.experiment import bend
 from soft_arm_kinematics.arm import load_bellows_arm
 from soft_arm_sim.cameras.parameters import CONFIG
 from soft_arm_sim.delays import load_delays
 from soft_arm_sim.devices.valve_board import VENT
+from soft_arm_vision.tip_tracker import TipSight
 
 SEED = 23
 NONE_HELD = [], False, 1e-3, 10.0
@@ -39,24 +39,24 @@ def values(kind, arm):
 
 @pytest.fixture
 def make_rig(arm):
-    def make(eye=None, **delays) -> InProcessRig:
-        eye = eye or NoiseEye(values(RingNoise, arm), SEED)
+    def make(sensor=None, **delays) -> InProcessRig:
+        sensor = sensor or TipNoiseModel(values(RingNoise, arm), SEED)
         late = load_delays().model_copy(update=delays)
-        return InProcessRig(arm, values(Dynamics, arm), eye, SEED, late)
+        return InProcessRig(arm, values(Dynamics, arm), sensor, SEED, late)
 
     return make
 
 
 class Blind:
-    """An eye that sees no ring from a time on."""
+    """A sensor that misses the tip from a time on."""
 
-    def __init__(self, eye, from_s):
-        self._eye, self._from_s = eye, from_s
+    def __init__(self, sensor, from_s):
+        self._sensor, self._from_s = sensor, from_s
 
-    def see(self, exposure):
+    def measure(self, exposure):
         if exposure.stamp_s >= self._from_s:
-            return Sight(None, np.zeros((3, 3)), 'a hand is before the camera')
-        return self._eye.see(exposure)
+            return TipSight.missed('a hand is before the camera')
+        return self._sensor.measure(exposure)
 
     def close(self):
         pass
@@ -90,16 +90,15 @@ def test_the_camera_may_come_from_a_file(arm, tmp_path):
     camera = yaml.safe_load((CONFIG / 'virtual_camera.yaml').read_text())
     camera['image']['rate_hz'] = 15.0
     file.write_text(yaml.safe_dump(camera))
-    rig, late = load_rig('virtual'), load_delays()
-    with closing(eye_of(rig, arm.robot, SEED, 'colour', camera_file=str(file))) as eye:
-        virtual = InProcessRig(arm, values(Dynamics, arm), eye, SEED, late, camera_file=str(file))
+    rig, given = load_rig('virtual'), {'tip_source': 'colour', 'camera_file': str(file)}
+    with in_process_rig(rig, arm, values(Dynamics, arm), SEED, **given) as virtual:
         virtual.wait_until(1.0)
         assert virtual.rates_hz(0.0)['tip_pose'] == 15.0
 
 
 def test_a_goal_ends_where_it_should_and_its_way_is_recorded(make_rig, arm):
     rig, lengths_m = make_rig(), bent(arm, 0.5)
-    start_s, target_m = rig.now_s(), arm.tip(lengths_m)
+    start_s, target_m = rig.now_s(), arm.at(lengths_m).tip_m
     ending = rig.move_tip(target_m, lengths_m, *NONE_HELD)
     assert ending() is None
     rig.wait_until(start_s + 4.0)
@@ -112,9 +111,9 @@ def test_a_goal_ends_where_it_should_and_its_way_is_recorded(make_rig, arm):
 
 def test_a_goal_that_another_replaces_is_over(make_rig, arm):
     rig, lengths_m = make_rig(), bent(arm, 0.5)
-    first = rig.move_tip(arm.tip(lengths_m), lengths_m, *NONE_HELD)
+    first = rig.move_tip(arm.at(lengths_m).tip_m, lengths_m, *NONE_HELD)
     rig.wait_until(rig.now_s() + 0.1)
-    rig.move_tip(arm.tip(lengths_m), lengths_m, *NONE_HELD)
+    rig.move_tip(arm.at(lengths_m).tip_m, lengths_m, *NONE_HELD)
     assert first() == (False, '')
 
 
@@ -125,9 +124,9 @@ def test_a_goal_outside_the_workspace_is_refused(make_rig, arm):
 
 
 def test_a_ring_that_is_lost_ends_the_goal(make_rig, arm):
-    eye = Blind(NoiseEye(values(RingNoise, arm), SEED), 0.7)
-    rig, lengths_m = make_rig(eye), bent(arm, 0.5)
-    ending = rig.move_tip(arm.tip(lengths_m), lengths_m, [], False, 1e-6, 30.0)
+    sensor = Blind(TipNoiseModel(values(RingNoise, arm), SEED), 0.7)
+    rig, lengths_m = make_rig(sensor), bent(arm, 0.5)
+    ending = rig.move_tip(arm.at(lengths_m).tip_m, lengths_m, [], False, 1e-6, 30.0)
     rig.wait_until(3.0)
     assert 'a hand is before the camera' in ending()[1]
 
@@ -136,7 +135,7 @@ def test_a_ring_that_is_lost_ends_the_goal(make_rig, arm):
 def test_commands_follow_images_by_the_delays_of_the_file(make_rig, arm, late_s):
     rig = make_rig(exposure_to_host_s=late_s, processing_s=0.0)
     lengths_m = bent(arm, 0.3)
-    rig.move_tip(arm.tip(lengths_m), lengths_m, *NONE_HELD)
+    rig.move_tip(arm.at(lengths_m).tip_m, lengths_m, *NONE_HELD)
     rig.wait_until(rig.now_s() + 2.0)
     latency_ms = rig.latency_ms()
     assert 1e3 * late_s < latency_ms['p50'] <= latency_ms['p99'] < 1e3 * late_s + 30
@@ -144,14 +143,14 @@ def test_commands_follow_images_by_the_delays_of_the_file(make_rig, arm, late_s)
 
 def test_a_foreign_master_vents_the_board_and_the_driver_recovers(make_rig, arm):
     rig, lengths_m = make_rig(), bent(arm, 0.3)
-    ending = rig.move_tip(arm.tip(lengths_m), lengths_m, [], False, 1e-6, 30.0)
+    ending = rig.move_tip(arm.at(lengths_m).tip_m, lengths_m, [], False, 1e-6, 30.0)
     rig.wait_until(1.0)
     assert rig._rig.logic.write(107, [0b111111, 2])  # enable and run, without the holder's code
     rig.wait_until(1.1)
     assert rig._rig.logic.mode == VENT and 'foreign_master' in rig.problems[0]
     rig.wait_until(4.0)
     assert 'driver' in ending()[1]
-    assert rig._rig.logic.mode == VENT  # a fault that is no watchdog's stays latched
+    assert rig._rig.logic.mode == VENT  # a fault of another kind than the watchdog stays latched
 
 
 def test_calibrated_noise_is_found_again():

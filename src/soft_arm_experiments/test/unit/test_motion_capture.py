@@ -6,14 +6,14 @@ from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 from scipy.spatial.transform import Rotation
 
+from soft_arm_calibration.bags import arm_files
+from soft_arm_calibration.bags.pose_latency import find_latency
+from soft_arm_calibration.bags.track import Track
+from soft_arm_calibration.cli.calibrate_motion_capture import main
 from soft_arm_description.calibration import load_calibration
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
-from soft_arm_experiments.arm.eyes import MotionCaptureEye
-from soft_arm_experiments.bags import arm_files
-from soft_arm_experiments.bags.pose_latency import find_latency
-from soft_arm_experiments.bags.track import Track
-from soft_arm_experiments.cli.calibrate_motion_capture import main
+from soft_arm_experiments.arm.tip_sensors import MotionCaptureTipSensor
 from soft_arm_sim.motion_capture import VirtualMotionCapture, load_motion_capture
 from soft_arm_sim.stepped_rig import Exposure
 from soft_arm_vision.calibration.motion_capture import MotionCapture
@@ -38,7 +38,7 @@ def test_the_tip_is_where_places_and_body_say(tmp_path, capsys):
     points, file = tmp_path / 'tip.csv', tmp_path / 'made.yaml'
     lines = [','.join(f'{v:.9f}' for v in row) for row in rows]
     points.write_text('\n'.join([','.join(COLUMNS), *lines]))
-    given = ['--points', str(points), '--out', str(file), '--latency-s', '0.008', '--json']
+    given = ['--points', str(points), '--output', str(file), '--latency-s', '0.008', '--json']
     assert main([*given, '--tip-position-m', '0.01', '-0.02', '0.03']) == 0
     assert json.loads(capsys.readouterr().out)['values']['latency_s'] == 0.008
     robot = load_robot('two_module_arm')
@@ -51,13 +51,13 @@ def test_the_tip_is_where_places_and_body_say(tmp_path, capsys):
 def test_what_the_shipped_virtual_rig_says_of_its_errors_is_true():
     robot = load_robot('two_module_arm')
     calibration = load_calibration(load_rig('virtual'), MotionCapture, robot).values
-    eye, squares = MotionCaptureEye(calibration, 23), []
+    sensor, squares = MotionCaptureTipSensor(calibration, 23), []
     T = np.eye(4)
     T[:3, 3] = 0.03, 0.02, 0.22
     for _ in range(300):
-        sight = eye.see(Exposure(0.0, np.zeros(0), T))
-        error_m = sight.ring_m - T[:3, 3]
-        squares.append(error_m @ np.linalg.solve(sight.covariance_m2, error_m))
+        sight = sensor.measure(Exposure(0.0, np.zeros(0), T))
+        error_m = sight.T_base_tip[:3, 3] - T[:3, 3]
+        squares.append(error_m @ np.linalg.solve(sight.covariance[:3, :3], error_m))
     assert 2.0 < np.mean(squares) < 4.5  # 3 is right
 
 
@@ -151,7 +151,7 @@ def test_the_latency_comes_from_a_bag(tmp_path, capsys):
     rows = [','.join(map(str, (i, *point, *point))) for i, point in enumerate(base_m)]
     points, file = tmp_path / 'tip.csv', tmp_path / 'made.yaml'
     points.write_text('\n'.join([','.join(COLUMNS), *rows]))
-    given = ['--points', str(points), '--world-frame', 'mocap', '--out', str(file), '--bag']
+    given = ['--points', str(points), '--world-frame', 'mocap', '--output', str(file), '--bag']
     assert main([*given, str(write_bag(tmp_path / 'one', *later))]) == 0
     assert 'older than their stamps' in capsys.readouterr().out
     robot, rig = load_robot('two_module_arm'), load_rig('virtual')
@@ -173,7 +173,7 @@ def test_the_tip_in_a_bag_may_be_seen_by_its_markers(tmp_path, monkeypatch, caps
     points = tmp_path / 'tip.csv'
     points.write_text('\n'.join([','.join(COLUMNS), *rows]))
     given = ['--points', str(points), '--world-frame', 'mocap', '--tip-source', 'fiducial']
-    given += ['--out', str(tmp_path / 'made.yaml')]
+    given += ['--output', str(tmp_path / 'made.yaml')]
     load, sources = arm_files.load_files, []
 
     def loaded(*arguments):

@@ -18,9 +18,7 @@ USER = Credentials('operator', 'secret')
 
 
 @pytest.mark.parametrize(('generation', 'dialect', 'seed'), [(1, RWS1, 1), (2, RWS2, 2)])
-def test_no_session_is_left_behind_and_the_monitored_state_is_that_of_the_controller(
-    generation, dialect, seed
-):
+def test_no_session_is_left_behind_and_monitor_and_controller_agree(generation, dialect, seed):
     async def run():
         options = Options({USER.user: USER.password}, generation=generation)
         async with Emulator(options, clock=time.monotonic) as emulator:
@@ -35,7 +33,7 @@ def test_no_session_is_left_behind_and_the_monitored_state_is_that_of_the_contro
 
 
 def test_figures_of_the_bench():
-    told = asyncio.run(figures(watch_s=2.0, soak_minutes=0.05, seed=1))
-    assert told['controller_sessions_used'] == 1 and told['leaks'] == []
-    assert told['frozen_peer_detect_s'] < 1.0
-    assert told['joint_state_age_p99_s'] < 1.0 and told['joint_state_rate_hz'] > 5.0
+    measured = asyncio.run(figures(watch_s=2.0, soak_minutes=0.05, seed=1))
+    assert measured['controller_sessions_used'] == 1 and measured['leaks'] == []
+    assert measured['frozen_peer_detect_s'] < 1.0
+    assert measured['joint_state_age_p99_s'] < 1.0 and measured['joint_state_rate_hz'] > 5.0

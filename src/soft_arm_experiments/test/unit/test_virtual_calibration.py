@@ -64,7 +64,7 @@ def test_targets_are_where_the_camera_sees_the_ring():
     lengths_m = reach_poses(arm, CAMERA_M, 20, 5)
     low_m, high_m = arm.length_limits_m
     assert ((lengths_m >= low_m) & (lengths_m <= high_m)).all()
-    assert (arm.tip(lengths_m)[:, 2] > 0).all()
+    assert (arm.at(lengths_m).tip_m[:, 2] > 0).all()
     with pytest.raises(ExperimentError, match='5000 are needed: give fewer --targets'):
         reach_poses(arm, CAMERA_M, 5000, 5)
 

@@ -6,18 +6,15 @@ from soft_arm_experiments.cli import (
     experiment,
     experiment_reach,
     experiment_ring,
-    vision_draw,
-    vision_evaluate,
-    vision_extract,
 )
+from soft_arm_training.cli import vision_draw, vision_extract
 
 
 @pytest.mark.parametrize(
     ('command', 'arguments'),
     [
-        (bench_vision, ['--frames', '1', '--fits', '1']),
+        (bench_vision, ['--frames', '1']),
         (vision_extract, ['BAG', 'FOLDER']),
-        (vision_evaluate, ['BAG']),
         (vision_draw, ['FOLDER', '--frames', '1']),
         (experiment_ring, ['--places', '1']),
     ],
@@ -33,7 +30,7 @@ def test_commands_refuse_a_robot_without_a_ring(command, arguments, tmp_path, ca
 @pytest.mark.parametrize(
     ('command', 'arguments'),
     [
-        (bench_vision.main, ['--frames', '1', '--fits', '1']),
+        (bench_vision.main, ['--frames', '1']),
         (experiment.bend, ['--in-process']),
         (experiment_reach.main, ['--targets', '1']),
         (experiment_ring.main, ['--places', '1']),

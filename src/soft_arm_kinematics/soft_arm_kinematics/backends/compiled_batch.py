@@ -11,14 +11,14 @@ from soft_arm_kinematics.backends.vectors import INNER, WIDTH, as_vectors
 class Batch(NamedTuple):
     """Work arrays of vectors for s segments and n coordinates.
 
-    `numbers` is the memory of x and `values` that of value, for single numbers.
+    `numbers` and `values` are views of the memory of x and value as single numbers.
     """
 
     numbers: np.ndarray  # (n, WIDTH)
     values: np.ndarray  # (6, WIDTH)
-    x: np.ndarray  # (n,) actuation
+    x: np.ndarray  # q, (n,)
     value: np.ndarray  # (6,) results of single numbers
-    current: np.ndarray  # (n,) actuation that error and jacobian belong to
+    current: np.ndarray  # q (n,) that error and jacobian belong to
     error: np.ndarray  # (6,)
     jacobian: np.ndarray  # (n, 6) by shares of the ranges
     trial_error: np.ndarray  # (6,) at x

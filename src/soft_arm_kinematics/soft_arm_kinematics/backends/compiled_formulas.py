@@ -10,7 +10,7 @@ from soft_arm_kinematics.segments import formulas
 
 _formulas = formulas.derived(vectors, njit(**INLINED))
 advance, bend, bend_slope = _formulas.advance, _formulas.bend, _formulas.bend_slope
-move_to_tip, principles = _formulas.move_to_tip, _formulas.principles
+move_to_tip, ik_penalties = _formulas.move_to_tip, _formulas.ik_penalties
 _CHUNK = 16 * WIDTH  # poses that share their work arrays
 
 
@@ -45,12 +45,12 @@ def load(rows, first, numbers):
 
 
 @njit(**INNER)
-def _poses_of_chunk(chain, start, actuation, poses):
-    n, total = actuation.shape[1], actuation.shape[0]
+def _poses_of_chunk(chain, start, q, poses):
+    n, total = q.shape[1], q.shape[0]
     numbers, results = np.empty((n, WIDTH)), np.empty((12, WIDTH))
     x, result = as_vectors(numbers), as_vectors(results)
     for first in range(start, min(start + _CHUNK, total), WIDTH):
-        load(actuation, first, numbers)
+        load(q, first, numbers)
         frame = identity(x)
         for i in range(chain.kinds.size):
             frame = advance(chain, i, x, frame)
@@ -65,19 +65,19 @@ def _poses_of_chunk(chain, start, actuation, poses):
 
 
 @njit(cache=True, parallel=True, **COMPILED)
-def poses(chain, actuation, out):
-    """Write T_base_tip (m, 4, 4) at actuation (m, n) to out."""
-    for chunk in prange((actuation.shape[0] + _CHUNK - 1) // _CHUNK):
-        _poses_of_chunk(chain, np.int64(chunk) * _CHUNK, actuation, out)
+def poses(chain, q, out):
+    """Write T_base_tip (m, 4, 4) at q (m, n) to out."""
+    for chunk in prange((q.shape[0] + _CHUNK - 1) // _CHUNK):
+        _poses_of_chunk(chain, np.int64(chunk) * _CHUNK, q, out)
 
 
 @njit(**INNER)
-def _jacobians_of_chunk(chain, start, actuation, out):
-    n, total = actuation.shape[1], actuation.shape[0]
+def _jacobians_of_chunk(chain, start, q, out):
+    n, total = q.shape[1], q.shape[0]
     numbers, results = np.empty((n, WIDTH)), np.empty((n, 6, WIDTH))
     x, jacobian = as_vectors(numbers), as_vectors(results)
     for first in range(start, min(start + _CHUNK, total), WIDTH):
-        load(actuation, first, numbers)
+        load(q, first, numbers)
         frame_and_jacobian(chain, x, jacobian)
         for k in range(min(WIDTH, total - first)):
             for j in range(n):
@@ -86,7 +86,7 @@ def _jacobians_of_chunk(chain, start, actuation, out):
 
 
 @njit(cache=True, parallel=True, **COMPILED)
-def twist_jacobians(chain, actuation, out):
-    """Write twist Jacobians (m, 6, n) at actuation (m, n) to out."""
-    for chunk in prange((actuation.shape[0] + _CHUNK - 1) // _CHUNK):
-        _jacobians_of_chunk(chain, np.int64(chunk) * _CHUNK, actuation, out)
+def twist_jacobians(chain, q, out):
+    """Write twist Jacobians (m, 6, n) at q (m, n) to out."""
+    for chunk in prange((q.shape[0] + _CHUNK - 1) // _CHUNK):
+        _jacobians_of_chunk(chain, np.int64(chunk) * _CHUNK, q, out)

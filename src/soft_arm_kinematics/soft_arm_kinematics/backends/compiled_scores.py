@@ -1,14 +1,14 @@
 """Scores of the compiled solver, with the gradient and the curvature of their total.
 
-The scores are those of the arm paper's three principles (`segments.formulas`); the stiffness also
-counts how much of their range the pressures use.
+The scores follow the arm paper's three principles (`segments.formulas`); the stiffness also counts
+how much of their range the pressures use.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from soft_arm_kinematics.backends.compiled_formulas import bend, bend_slope, principles
+from soft_arm_kinematics.backends.compiled_formulas import bend, bend_slope, ik_penalties
 from soft_arm_kinematics.backends.machine_code import njit
 from soft_arm_kinematics.backends.vectors import INNER, WIDTH, greatest, sqrt
 
@@ -17,7 +17,7 @@ TINY = 1e-300  # keeps quotients finite where the limits of a held coordinate ar
 
 
 class Scoring(NamedTuple):
-    """What the scores need besides the arm.
+    """Inputs of the scores besides the arm.
 
     Attributes:
         weights: (3,) of angle change, bend growth and stiffness.
@@ -50,8 +50,8 @@ def pressure_share(chain, scoring, j, w):
 
 @njit(**INNER)
 def scores(chain, scoring, present, w):
-    """Write the total and the three scores of w.x to w.value; present as in `principles`."""
-    change, growth, stiffness = principles(chain, w.x, present)
+    """Write the total and the three scores of w.x to w.value; present as in `ik_penalties`."""
+    change, growth, stiffness = ik_penalties(chain, w.x, present)
     for j in range(chain.low.size):
         if scoring.pressed[j]:
             share, _, _ = pressure_share(chain, scoring, j, w)

@@ -42,14 +42,14 @@ from soft_arm_kinematics.segments.formulas import TENDON
 
 AXIS_WEIGHT_M = 0.1  # 1 rad of axis error counts as so many metres of position error
 STOP_M = 1e-9  # residual [m] at which a start is finished
-FIRST_DAMPING, SMALLEST_DAMPING = 1e-6, 1e-12  # shares of the mean square of the Jacobian's rows
-LARGEST_DAMPING = 1e6
+FIRST_DAMPING, MIN_DAMPING = 1e-6, 1e-12  # shares of the mean square of the Jacobian's rows
+MAX_DAMPING = 1e6
 FIRST_BARRIER, LAST_BARRIER = 0.05, 1e-6  # of the interior-point method, in units of the score
 FIRST_ROUNDING_RAD, LAST_ROUNDING_RAD = 0.1, 5e-4  # of the scores' kinks
 IMPROVEMENT_STEPS, LAST_STEPS = 10, 2  # of interior points and of the refinement after them
-LEAST_ROOM = 0.02  # share of the range between a start of the interior-point method and a limit
-LEAST_CURVATURE = 0.1  # of the score by shares of the ranges
-TO_LIMIT, LONGEST_STEP = 0.95, 0.35  # shares of the room and of the ranges that a step may take
+MIN_MARGIN = 0.02  # share of the range between a start of the interior-point method and a limit
+MIN_CURVATURE = 0.1  # of the score by shares of the ranges
+TO_LIMIT, MAX_STEP = 0.95, 0.35  # shares of the room and of the ranges that a step may take
 _CACHED = {'cache': True} | COMPILED
 
 
@@ -96,7 +96,7 @@ def levenberg_marquardt(chain, rows, targets, axis, most_steps, stop, w):
     for step in range(most_steps + 1):
         trial = task(chain, targets, axis, rows, w, w.trial_error, w.trial_jacobian)
         better = trial < cost
-        damping = where(better, greatest(0.1 * damping, SMALLEST_DAMPING), 10.0 * damping)
+        damping = where(better, greatest(0.1 * damping, MIN_DAMPING), 10.0 * damping)
         cost = where(better, trial, cost)
         for r in range(rows):
             w.error[r] = where(better, w.trial_error[r], w.error[r])
@@ -105,7 +105,7 @@ def levenberg_marquardt(chain, rows, targets, axis, most_steps, stop, w):
             w.free[j] = zero + 1.0
             for r in range(rows):
                 w.jacobian[j, r] = where(better, w.trial_jacobian[j, r], w.jacobian[j, r])
-        if step == most_steps or not any_of((cost > stop * stop) & (damping < LARGEST_DAMPING)):
+        if step == most_steps or not any_of((cost > stop * stop) & (damping < MAX_DAMPING)):
             break
         for _ in range(n):
             for j in range(n):
@@ -141,7 +141,7 @@ def improve(chain, rows, scoring, present, targets, axis, w):
     n, barrier, rounding, zero = chain.low.size, FIRST_BARRIER, FIRST_ROUNDING_RAD, 0.0 * w.x[0]
     for j in range(n):
         y = (w.x[j] - chain.low[j]) * (1.0 / (chain.high[j] - chain.low[j] + TINY))
-        y = least(greatest(y, LEAST_ROOM), 1.0 - LEAST_ROOM)
+        y = least(greatest(y, MIN_MARGIN), 1.0 - MIN_MARGIN)
         w.share[j], w.below[j], w.above[j] = y, barrier / y, barrier / (1.0 - y)
     for step in range(IMPROVEMENT_STEPS + 1):
         for j in range(n):
@@ -152,7 +152,7 @@ def improve(chain, rows, scoring, present, targets, axis, w):
         score_model(chain, scoring, present, rounding, w)
         for j in range(n):
             low, high = 1.0 / w.share[j], 1.0 / (1.0 - w.share[j])
-            curvature = LEAST_CURVATURE + w.below[j] * low + w.above[j] * high
+            curvature = MIN_CURVATURE + w.below[j] * low + w.above[j] * high
             w.hessian[j, j] = w.hessian[j, j] + curvature
             w.gradient[j, 0] = w.gradient[j, 0] + barrier * (high - low)
         factorise(w.hessian, n)
@@ -166,7 +166,7 @@ def improve(chain, rows, scoring, present, targets, axis, w):
             y, size = w.share[j], where(w.step[j, 0] > 0.0, w.step[j, 0], -w.step[j, 0])
             room = where(w.step[j, 0] > 0.0, 1.0 - y, y)
             most, part = greatest(most, size), least(part, TO_LIMIT * room / greatest(size, 1e-12))
-        part = least(part, LONGEST_STEP / most)
+        part = least(part, MAX_STEP / most)
         for j in range(n):
             y, change, below, above = w.share[j], w.step[j, 0], w.below[j], w.above[j]
             w.share[j] = y + part * change
@@ -190,7 +190,7 @@ def task_errors(rows, w):
 
 @njit(**INNER)
 def _keep(chain, rows, scoring, present, tolerances, used, w, found, residuals, every, count):
-    """Append those of the first `used` starts that meet the task; returns the new count."""
+    """Append the starts among the first `used` that meet the task; return the new count."""
     scores(chain, scoring, present, w)
     task_errors(rows, w)
     for k in range(used):
@@ -205,22 +205,22 @@ def _keep(chain, rows, scoring, present, tolerances, used, w, found, residuals, 
 
 
 @njit(**_CACHED)
-def deduplicate(chain, actuation, totals, spacing):
-    """Return the rows of actuation (m, n), lowest total first, without near duplicates.
+def deduplicate(chain, q, totals, spacing):
+    """Return the rows of q (m, n), lowest total first, without near duplicates.
 
     Rows that differ from a better one by less than the spacing in every coordinate are left out.
 
     A tendon's bend and direction are compared as its bending vector, which is the same for equal
     shapes.
     """
-    shares, kept, count = np.empty_like(actuation), np.empty(totals.size, dtype=np.int64), 0
+    shares, kept, count = np.empty_like(q), np.empty(totals.size, dtype=np.int64), 0
     for m in range(totals.size):
-        for j in range(actuation.shape[1]):
-            shares[m, j] = (actuation[m, j] - chain.low[j]) / (chain.high[j] - chain.low[j])
+        for j in range(q.shape[1]):
+            shares[m, j] = (q[m, j] - chain.low[j]) / (chain.high[j] - chain.low[j])
         for i in range(chain.kinds.size):
             if chain.kinds[i] == TENDON:
                 first = chain.firsts[i]
-                theta, phi = actuation[m, first], actuation[m, first + 1]
+                theta, phi = q[m, first], q[m, first + 1]
                 reach = chain.high[first] - chain.low[first]
                 shares[m, first] = theta * math.cos(phi) / reach
                 shares[m, first + 1] = theta * math.sin(phi) / reach
@@ -228,7 +228,7 @@ def deduplicate(chain, actuation, totals, spacing):
         new = True
         for other in kept[:count]:
             new = False
-            for j in range(actuation.shape[1]):
+            for j in range(q.shape[1]):
                 if abs(shares[m, j] - shares[other, j]) >= spacing:
                     new = True
                     break
@@ -259,7 +259,7 @@ def solve(
         chain, scoring: The arm.
         rows: Of the task: 3, or 6 with the axis.
         present: (n,) where the arm is now, the first start.
-        table: (m, n) actuation of the workspace table.
+        table: (m, n) configurations of the workspace table.
         near: (c,) its rows to start from.
         target, axis: (3,) [m] and (3,).
         most_steps: Of refinement.
@@ -267,7 +267,7 @@ def solve(
         spacing: Share of the ranges by which solutions differ in some coordinate.
 
     Returns:
-        Solutions best first: actuation (k, n), residuals (k,) [m], scores (k, 4), the total first.
+        Solutions best first: q (k, n), residuals (k,) [m], scores (k, 4), the total first.
     """
     n, total, w = chain.low.size, near.size + 1, make_batch(chain)
     starts = np.empty((total, n))

@@ -1,4 +1,4 @@
-"""Batched forward kinematics: the poses of `Arm.fk`, compiled for all cores or on a torch device.
+"""Batched forward kinematics: the poses of `Arm.at`, compiled for all cores or on a torch device.
 
 Imported only where many poses are wanted, because loading the compiler takes longer than answering
 one pose.
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def fk_batch(
-    arm: 'Arm', actuation: np.ndarray, out: np.ndarray | None = None, device: str | None = None
+    arm: 'Arm', q: np.ndarray, out: np.ndarray | None = None, device: str | None = None
 ) -> np.ndarray:
-    """T_base_tip of many actuation vectors, on all cores.
+    """T_base_tip of many configurations, on all cores.
 
     Args:
         arm: The arm, of any kinds.
-        actuation: (..., n), lengths [m] for bellows; `Robot.actuation` in general. Values are not
+        q: (..., n), lengths [m] for bellows; `Robot.coordinates` in general. Values are not
             checked: NaN gives NaN.
         out: (m, 4, 4) float64, contiguous, m = the product of the leading shape, to write into. A
             new array of a million poses costs as much as filling it, because the system hands out
@@ -35,13 +35,13 @@ def fk_batch(
     Raises:
         KinematicsError: If a shape is wrong, or the device cannot be had.
     """
-    actuation = np.ascontiguousarray(actuation, dtype=float)
-    if actuation.shape[-1:] != (arm.n_actuators,):
+    q = np.ascontiguousarray(q, dtype=float)
+    if q.shape[-1:] != (arm.n_actuators,):
         raise KinematicsError(
-            f'actuation of shape {actuation.shape}: give {arm.n_actuators} values, one for each of '
-            f'{", ".join(c.name for c in arm.robot.actuation)}'
+            f'q of shape {q.shape}: give {arm.n_actuators} values, one for each of '
+            f'{", ".join(c.name for c in arm.robot.coordinates)}'
         )
-    shape, rows = actuation.shape[:-1], actuation.reshape(-1, arm.n_actuators)
+    shape, rows = q.shape[:-1], q.reshape(-1, arm.n_actuators)
     poses = np.empty((len(rows), 4, 4)) if out is None else out
     if (
         poses.shape != (len(rows), 4, 4)

@@ -37,24 +37,24 @@ def tensor(values: np.ndarray, device: str) -> torch.Tensor:
         ) from error
 
 
-def fk(chain: Chain, actuation: torch.Tensor) -> torch.Tensor:
-    """Return T_base_tip (m, 4, 4) at actuation (m, n)."""
+def fk(chain: Chain, q: torch.Tensor) -> torch.Tensor:
+    """Return T_base_tip (m, 4, 4) at q (m, n)."""
     frame = formulas.IDENTITY
     for i in range(chain.kinds.size):
-        frame = _formulas.advance(chain, i, actuation.T, frame)
-    poses = torch.zeros(len(actuation), 4, 4, dtype=actuation.dtype, device=actuation.device)
+        frame = _formulas.advance(chain, i, q.T, frame)
+    poses = torch.zeros(len(q), 4, 4, dtype=q.dtype, device=q.device)
     poses[:, 3, 3] = 1.0
     for k, value in enumerate(frame):
         poses[:, k % 3, k // 3] = value
     return poses
 
 
-def twist_jacobian(chain: Chain, actuation: torch.Tensor) -> torch.Tensor:
-    """Return the twist of the tip per unit of each coordinate, (m, 6, n), at actuation (m, n)."""
-    m, n = actuation.shape
+def twist_jacobian(chain: Chain, q: torch.Tensor) -> torch.Tensor:
+    """Return the twist of the tip per unit of each coordinate, (m, 6, n), at q (m, n)."""
+    m, n = q.shape
     frame = formulas.IDENTITY
-    jacobian = torch.zeros(n, 6, m, dtype=actuation.dtype, device=actuation.device)
+    jacobian = torch.zeros(n, 6, m, dtype=q.dtype, device=q.device)
     for i in range(chain.kinds.size):
-        frame = _formulas.advance(chain, i, actuation.T, frame, jacobian)
+        frame = _formulas.advance(chain, i, q.T, frame, jacobian)
     _formulas.move_to_tip(jacobian, n, frame)
     return jacobian.permute(2, 1, 0)

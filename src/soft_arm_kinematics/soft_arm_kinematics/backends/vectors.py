@@ -1,9 +1,9 @@
 """A vector of `WIDTH` float64 as a number in compiled code.
 
-numba vectorises only innermost loops over numbers that lie side by side. Here the vector is a type
-of its own: arithmetic on it is one processor instruction for each register that it fills, wherever
-it stands. So `segments.formulas`, written for one number, works on `WIDTH` poses at once. This
-module is its library `xp` in compiled code.
+numba vectorises only innermost loops over numbers that lie side by side. Here the vector is a type:
+arithmetic on it is one processor instruction per register, anywhere in the code. So
+`segments.formulas`, written for one number, works on `WIDTH` poses at once. This module is its
+library `xp` in compiled code.
 
 Arrays (..., WIDTH) of float64 become arrays (...) of vectors by `as_vectors`, in the same memory. A
 plain number in an operation stands for a vector of equal numbers. Comparisons give masks.

@@ -1,12 +1,10 @@
-"""Families of rising pressure curves, compared by held-out error, with confidence and hysteresis.
+"""Families of rising pressure curves: fit, values, slopes and inverse.
 
     exponential      y_0 + s (exp(k p) - 1) / k: three parameters, analytic in both directions
     cubic            sum_i c_i (p / u)^i, as in the gripper paper; refused if it falls in the range
     monotone_spline  monotone piecewise cubic (PCHIP) through the isotonic regression of the means
 
-y is a length [m] or an angle [rad], p gauge pressure [Pa]. Every fold leaves out one pressure
-(every tenth of more than ten), but never an end of the range, since predicting it would be
-extrapolation. The jackknife of the confidence leaves out the ends too.
+y is a length [m] or an angle [rad], p gauge pressure [Pa].
 """
 
 from collections.abc import Callable
@@ -19,15 +17,12 @@ from pydantic import Field, ValidationError, model_validator
 from scipy.interpolate import PchipInterpolator
 from scipy.optimize import isotonic_regression, least_squares
 
-from soft_arm_description.segments import Strict
-from soft_arm_description.yaml_file import Number, validation_message
+from soft_arm_io.fields import Number, Strict
+from soft_arm_io.yaml_file import validation_message
 from soft_arm_kinematics.errors import CurveError
 
-LARGEST_RATIO = 1e3  # of the slopes at the two ends of the data: beyond it the inverse is noise
-CONFIDENCE_POINTS = 9
-LARGEST_FOLDS = 10
+MAX_RATIO = 1e3  # of the slopes at the two ends of the data: beyond it the inverse is noise
 BISECTIONS = 60
-NEARLY_BEST = 1.02  # a later family is taken only if its held-out error is smaller by this factor
 
 
 class Exponential(Strict):
@@ -51,7 +46,7 @@ class Exponential(Strict):
         p, y = np.asarray(pressures_pa, dtype=float), np.asarray(values, dtype=float)
         if len(np.unique(p)) < 3:
             raise CurveError(f'{len(np.unique(p))} different pressures: a curve needs at least 3')
-        scale, bound = np.ptp(p), np.log(LARGEST_RATIO)
+        scale, bound = np.ptp(p), np.log(MAX_RATIO)
 
         def linear_fit(growth: float) -> tuple[np.ndarray, np.ndarray]:
             """Return the other two parameters, which are linear, and the residuals."""
@@ -74,10 +69,10 @@ class Exponential(Strict):
         if not slope > 0.0 or abs(growth) > 0.999 * bound:
             raise CurveError(
                 f'no rising curve fits: slope {slope / scale:.3g} per Pa with a ratio '
-                f'{np.exp(abs(growth)):.3g} between its ends (limit {LARGEST_RATIO:g}); check the '
+                f'{np.exp(abs(growth)):.3g} between its ends (limit {MAX_RATIO:g}); check the '
                 'units (Pa, m) and the sign of the pressures'
             )
-        return _made(
+        return made(
             cls,
             value_0=float(value_0),
             slope_0=float(slope / scale),
@@ -119,7 +114,7 @@ class Cubic(Strict):
         unit_pa = float(np.abs(p).max())
         design = polyvander(p / unit_pa, 3)
         coefficients, *_ = np.linalg.lstsq(design, np.asarray(values, dtype=float), rcond=None)
-        curve = _made(cls, coefficients=tuple(coefficients.tolist()), pressure_unit_pa=unit_pa)
+        curve = made(cls, coefficients=tuple(coefficients.tolist()), pressure_unit_pa=unit_pa)
         slope = polyder(coefficients)
         turning = -slope[1] / (2.0 * slope[2]) * unit_pa if slope[2] else p.min()
         if not (curve.slopes(np.clip([p.min(), turning, p.max()], p.min(), p.max())) > 0.0).all():
@@ -178,7 +173,7 @@ class MonotoneSpline(Strict):
             raise CurveError(
                 'the data do not rise with pressure up to the end of their range: no inverse there'
             )
-        return _made(
+        return made(
             cls, knot_pressures_pa=tuple(p[kept].tolist()), knot_values=tuple(means[kept].tolist())
         )
 
@@ -212,186 +207,15 @@ FAMILIES: dict[str, Kind] = {
 }
 
 
-_AnyCurve = Annotated[Family, Field(discriminator='family')]
-_Error = Annotated[Number, Field(ge=0)]
-_Pressure = Annotated[Number, Field(ge=-1e6, le=1e6)]
-
-
-class CurveFit(Strict):
-    """One actuator's curve and what is known about its errors; y is [m] or [rad].
-
-    Attributes:
-        curve: Fit to all data.
-        pressure_range_pa: Lowest and highest pressure of the data.
-        residual_rms, residual_max: Of all data about the curve.
-        held_out_rms: Error of each family at pressures left out of its fit; None if a fit fails.
-            Empty with fewer than four pressures.
-        confidence_pressures_pa, confidence_95: Half width of the 95 % confidence of the curve at
-            some pressures; empty as above.
-        up, down: The family fitted to the rising and to the falling branch alone; None if a branch
-            has too few pressures.
-        hysteresis_max: Largest distance between the branches where both were measured; None without
-            two branches.
-    """
-
-    curve: _AnyCurve
-    pressure_range_pa: tuple[_Pressure, _Pressure]
-    residual_rms: _Error
-    residual_max: _Error
-    held_out_rms: dict[str, _Error | None] = {}
-    confidence_pressures_pa: tuple[Number, ...] = ()
-    confidence_95: tuple[_Error, ...] = ()
-    up: _AnyCurve | None = None
-    down: _AnyCurve | None = None
-    hysteresis_max: _Error | None = None
-
-    @model_validator(mode='after')
-    def _check(self) -> 'CurveFit':
-        low_pa, high_pa = self.pressure_range_pa
-        if not low_pa < high_pa:
-            raise ValueError(
-                f'pressure_range_pa [{low_pa:g}, {high_pa:g}]: the first must be smaller'
-            )
-        if not (np.diff(self.curve.values(np.linspace(low_pa, high_pa, 33))) > 0.0).all():
-            raise ValueError(f'the curve does not rise over {low_pa:g}..{high_pa:g} Pa')
-        return self
-
-    @property
-    def family(self) -> str:
-        """Name of the curve's family."""
-        return self.curve.family
-
-
-def branches(pressures_pa: np.ndarray) -> np.ndarray:
-    """Tell from the order of measurement which data were taken on the way up, (m,) bool.
-
-    A repeated pressure belongs to the branch before it, the first data to the first move.
-    """
-    steps = np.sign(np.diff(np.asarray(pressures_pa, dtype=float)))
-    moving = np.flatnonzero(steps)
-    if not moving.size:
-        return np.ones(len(pressures_pa), dtype=bool)
-    last = np.maximum.accumulate(np.where(steps != 0.0, np.arange(len(steps)), moving[0]))
-    return np.concatenate([[steps[moving[0]] > 0], steps[last] > 0])
-
-
-def fit_best(
-    pressures_pa: np.ndarray,
-    values: np.ndarray,
-    family: str = 'auto',
-    rising: np.ndarray | None = None,
-) -> CurveFit:
-    """Fit one actuator's curve.
-
-    Args:
-        pressures_pa: (m,) gauge pressures [Pa], in the order of measurement.
-        values: (m,) lengths [m] or angles [rad].
-        family: A name in FAMILIES, or `auto`: the one with the smallest held-out error, or the
-            exponential if there is none.
-        rising: (m,) bool, which data were taken on the way up; from the order when left out.
-
-    Raises:
-        CurveError: If the data are not finite or too few, or the family does not fit them.
-    """
-    p, y = np.asarray(pressures_pa, dtype=float), np.asarray(values, dtype=float)
-    if p.shape != y.shape or p.ndim != 1 or len(np.unique(p)) < 3:
-        raise CurveError(f'{len(np.unique(p))} different pressures: a curve needs at least 3')
-    if not (np.isfinite(p).all() and np.isfinite(y).all()):
-        raise CurveError('pressure or value is not finite: remove that row')
-    if family != 'auto' and family not in FAMILIES:
-        raise CurveError(
-            f'family {family!r} is not known: use auto or one of {", ".join(FAMILIES)}'
-        )
-    enough = len(np.unique(p)) >= 4
-    held_out = (
-        {name: _held_out_rms(kind, p, y) for name, kind in FAMILIES.items()} if enough else {}
-    )
-    if family == 'auto':
-        family = _best_family(held_out)
-    kind = FAMILIES[family]
-    curve = kind.fit(p, y)
-    error = curve.values(p) - y
-    at, half_width = _jackknife(kind, p, y) if enough else (np.empty(0), np.empty(0))
-    rising = branches(p) if rising is None else np.asarray(rising, dtype=bool)
-    up, down = (_fit_branch(kind, p[chosen], y[chosen]) for chosen in (rising, ~rising))
-    return _made(
-        CurveFit,
-        curve=curve,
-        pressure_range_pa=(float(p.min()), float(p.max())),
-        residual_rms=float(np.sqrt(np.mean(error**2))),
-        residual_max=float(np.abs(error).max()),
-        held_out_rms=held_out,
-        confidence_pressures_pa=tuple(at.tolist()),
-        confidence_95=tuple(half_width.tolist()),
-        up=up,
-        down=down,
-        hysteresis_max=_hysteresis(up, down, p[rising], p[~rising]),
-    )
-
-
 _Model = TypeVar('_Model', bound=Strict)
 
 
-def _made(model: type[_Model], **values: object) -> _Model:
+def made(model: type[_Model], **values: object) -> _Model:
     """Make a curve or a fit. Raises CurveError where a value is outside its limits."""
     try:
         return model.model_validate(values)
     except ValidationError as error:
         raise CurveError(f'no curve fits the data: {validation_message(error)}') from error
-
-
-def _best_family(held_out: dict[str, float | None]) -> str:
-    usable = {name: error for name, error in held_out.items() if error is not None}
-    if not usable:
-        return 'exponential'
-    enough = NEARLY_BEST * min(usable.values())
-    return next(name for name, error in usable.items() if error <= enough)
-
-
-def _held_out_rms(kind: Kind, p: np.ndarray, y: np.ndarray) -> float | None:
-    errors = []
-    for left_out in _folds(p, np.unique(p)[1:-1]):
-        try:
-            fold = kind.fit(p[~left_out], y[~left_out])
-        except CurveError:
-            return None  # a family that fails on part of the data is no candidate
-        errors.append(fold.values(p[left_out]) - y[left_out])
-    return float(np.sqrt(np.mean(np.concatenate(errors) ** 2)))
-
-
-def _jackknife(kind: Kind, p: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return pressures, and half widths of the 95 % confidence there."""
-    at, curves = np.linspace(p.min(), p.max(), CONFIDENCE_POINTS), []
-    for left_out in _folds(p, np.unique(p)):
-        try:
-            curves.append(kind.fit(p[~left_out], y[~left_out]).values(at))
-        except CurveError:
-            return np.empty(0), np.empty(0)
-    spread = np.array(curves) - np.mean(curves, axis=0)
-    return at, 1.96 * np.sqrt((len(curves) - 1) / len(curves) * np.square(spread).sum(axis=0))
-
-
-def _folds(p: np.ndarray, pressures: np.ndarray) -> list[np.ndarray]:
-    """Return masks (m,) of the data to leave out, each pressure in one of them."""
-    count = min(len(pressures), LARGEST_FOLDS)
-    return [np.isin(p, pressures[k::count]) for k in range(count)]
-
-
-def _fit_branch(kind: Kind, p: np.ndarray, y: np.ndarray) -> Family | None:
-    try:
-        return kind.fit(p, y)
-    except (CurveError, ValueError):  # too few pressures
-        return None
-
-
-def _hysteresis(
-    up: Family | None, down: Family | None, up_pa: np.ndarray, down_pa: np.ndarray
-) -> float | None:
-    if up is None or down is None:
-        return None
-    low, high = max(up_pa.min(), down_pa.min()), min(up_pa.max(), down_pa.max())
-    at = np.linspace(low, high, 101)
-    return float(np.abs(up.values(at) - down.values(at)).max()) if low < high else None
 
 
 def _stretched(growth: float | np.ndarray, pressures: np.ndarray) -> np.ndarray:

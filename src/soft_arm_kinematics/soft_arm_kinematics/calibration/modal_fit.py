@@ -3,9 +3,9 @@
 With the same arc lengths at every pressure the paper's Phi = Omega A Gamma reads vec(Phi) =
 (Gamma^T kron Omega) vec(A) (its equation 22 prints Phi^T for Gamma^T). `design_matrix` has those
 rows, one for each point, so that pictures need not share their arc lengths. The fit works in
-Legendre polynomials of s/L on 0..1 and of q on its range, whose design matrix is well conditioned,
+Legendre polynomials of s/L on 0..1 and of p on its range, whose design matrix is well conditioned,
 and converts to monomials at the end. With a clamped base every mode is a multiple of s, so that
-theta(0, q) = 0.
+theta(0, p) = 0.
 
 The chords' directions give a first, linear fit; Gauss-Newton then fits the positions themselves,
 since differentiating measured positions twice would amplify their noise.
@@ -20,13 +20,13 @@ from numpy.polynomial import Legendre, Polynomial
 from numpy.polynomial.polynomial import polyvander
 from scipy.optimize import least_squares
 
-from soft_arm_description.csv_file import CsvFileError, need, read_csv
+from soft_arm_io.csv_file import CsvFileError, need, read_csv
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.segments.modal import UNIT_NODES, UNIT_WEIGHTS, ModalModel
 
 PSI_PA = 6894.757293168361
 PAPER_PIXEL_M = 0.2959e-3
-LARGEST_ORDERS = 6, 5
+MAX_ORDERS = 6, 5
 NEARLY_BEST = 1.1  # the smallest orders whose held-out error is within this factor of the least win
 
 
@@ -94,8 +94,8 @@ def fit_modal(
     ]
     raw = np.concatenate(
         [
-            design_matrix(polyvander(s, v - 1)[:, 1 if clamped else 0 :], polyvander([q], w - 1))
-            for q, s in zip(data.pressures_pa, data.chord_sites_m, strict=True)
+            design_matrix(polyvander(s, v - 1)[:, 1 if clamped else 0 :], polyvander([p], w - 1))
+            for p, s in zip(data.pressures_pa, data.chord_sites_m, strict=True)
         ]
     )
     return ModalFit(
@@ -202,13 +202,13 @@ class _Pictures:
             raise KinematicsError(
                 f'pressures {self.pressures_pa.tolist()} Pa: give at least two, all finite'
             )
-        self.points_m = [np.asarray(shapes_m[q], dtype=float) for q in self.pressures_pa]
+        self.points_m = [np.asarray(shapes_m[p], dtype=float) for p in self.pressures_pa]
         if any(
-            p.ndim != 2 or p.shape[1] != 2 or len(p) < 3 or not np.isfinite(p).all()
-            for p in self.points_m
+            xz.ndim != 2 or xz.shape[1] != 2 or len(xz) < 3 or not np.isfinite(xz).all()
+            for xz in self.points_m
         ):
             raise KinematicsError('give three or more finite points (x, z) [m] for every pressure')
-        sites = [arc_lengths(p) for p in self.points_m]
+        sites = [arc_lengths(xz) for xz in self.points_m]
         mean_m = float(np.mean([s[-1] for s in sites]))
         self.length_m = length_m or mean_m
         self.unit_pa = float(np.abs(self.pressures_pa).max())
@@ -228,7 +228,7 @@ class _Pictures:
         return min(len(a) for a in self.chord_angles)
 
     def bases(self, orders: tuple[int, int], clamped: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return modes as rows of monomial coefficients: (v or v-1, v) in s/L and (w, w) in q/u."""
+        """Return modes as rows of monomial coefficients: (v or v-1, v) in s/L and (w, w) in p/u."""
         v, w = orders
         of_pressure = _legendre(w, *(self.pressures_pa[[0, -1]] / self.unit_pa))
         if clamped:
@@ -311,8 +311,8 @@ def _select(data: _Pictures, least: int, clamped: bool) -> tuple[int, int]:
             f'{n} pressures: choosing the orders needs at least 4; give more pictures or the orders'
         )
     table = {}
-    for v in range(least, min(LARGEST_ORDERS[0], data.points_per_picture - 1) + 1):
-        for w in range(2, min(LARGEST_ORDERS[1], n - 1) + 1):
+    for v in range(least, min(MAX_ORDERS[0], data.points_per_picture - 1) + 1):
+        for w in range(2, min(MAX_ORDERS[1], n - 1) + 1):
             folds = [
                 (data.fit((v, w), clamped, [j for j in range(n) if j != i], linear=True), i)
                 for i in range(1, n - 1)

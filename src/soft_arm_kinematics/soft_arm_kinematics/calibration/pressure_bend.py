@@ -9,8 +9,9 @@ from soft_arm_description.calibration import CalibrationError, Values, load_cali
 from soft_arm_description.rig import Rig
 from soft_arm_description.robot import Robot
 from soft_arm_description.segments import Name, SingleBendSegment
-from soft_arm_description.yaml_file import Number
-from soft_arm_kinematics.calibration.curve_families import Cubic, CurveFit
+from soft_arm_io.fields import Number
+from soft_arm_kinematics.calibration.curve_families import Cubic
+from soft_arm_kinematics.calibration.curve_fit import CurveFit
 from soft_arm_kinematics.calibration.pressure_length import fit_named
 from soft_arm_kinematics.errors import CurveError
 
@@ -38,7 +39,7 @@ def fit_bends(
         robot: The robot.
         data: For every such segment pressures [Pa] and bends [rad] in the order of measurement, and
             if known which of them were taken on the way up; as `pressure_length.read_points`.
-        family: As `curve_families.fit_best`. The robot file takes cubics, as the gripper paper.
+        family: As `curve_fit.fit_best`. The robot file takes cubics, as the gripper paper.
 
     Raises:
         CurveError: If the robot has no such segment, one is missing or unknown, or its data cannot
@@ -80,8 +81,8 @@ def with_calibrated_bends(robot: Robot, rig: Rig, path: Path | None = None) -> R
         path: Another file than the rig's.
 
     Raises:
-        CalibrationError: As `load_calibration`; or if a segment is missing, its curve is no cubic,
-            or it does not rise over the segment's pressures.
+        CalibrationError: As `load_calibration`; or if a segment is missing, its curve is not
+            cubic, or it does not rise over the segment's pressures.
     """
     path = path or rig.calibration_file(PressureBend.kind)
     bends = [s for s in robot.segments if isinstance(s, SingleBendSegment)]

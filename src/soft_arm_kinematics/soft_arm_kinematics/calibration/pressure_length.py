@@ -19,12 +19,13 @@ from soft_arm_description.calibration import (
     load_calibration,
     remedy,
 )
-from soft_arm_description.csv_file import CsvFileError, need, read_csv
 from soft_arm_description.rig import Devices, Rig
 from soft_arm_description.robot import Robot
 from soft_arm_description.segments import BellowsSegment, Name
 from soft_arm_description.segments import PressureLength as Points
-from soft_arm_kinematics.calibration.curve_families import CurveFit, Exponential, Family, fit_best
+from soft_arm_io.csv_file import CsvFileError, need, read_csv
+from soft_arm_kinematics.calibration.curve_families import Exponential, Family
+from soft_arm_kinematics.calibration.curve_fit import CurveFit, fit_best
 from soft_arm_kinematics.errors import CurveError
 
 CLOSE_FIT = 0.01  # of the points' range of lengths: an exponential that near passes through them
@@ -81,16 +82,6 @@ class PressureLengthCurve:
         return Exponential.model_construct(
             value_0=value_0, slope_0=slope_0, growth_per_pa=growth_per_pa
         )
-
-    @property
-    def length_0_m(self) -> np.ndarray:
-        """Length at ambient pressure [m], (n,)."""
-        return self._each('values', np.zeros(len(self.curves)))
-
-    @property
-    def slope_0_m_per_pa(self) -> np.ndarray:
-        """Slope dL/dp at ambient pressure [m/Pa], (n,)."""
-        return self._each('slopes', np.zeros(len(self.curves)))
 
     @property
     def growth_per_pa(self) -> np.ndarray:
@@ -175,7 +166,7 @@ def fit_curve(
         robot: The robot.
         data: For every chamber its pressures [Pa] and lengths [m] in the order of measurement, and
             where known a third array, which of them were taken on the way up.
-        family: As `curve_families.fit_best`.
+        family: As `curve_fit.fit_best`.
 
     Raises:
         CurveError: If a chamber is missing or unknown, or its data cannot be fitted.

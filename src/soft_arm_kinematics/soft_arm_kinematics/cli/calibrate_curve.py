@@ -1,18 +1,18 @@
 """`softarm calibrate curve`: fit the pressure curves of a rig to measured points."""
 
 import argparse
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from soft_arm_description.calibration import save_calibration, saved
-from soft_arm_description.command_line import CommandLine, day, input_file, output_file, plot_file
-from soft_arm_description.rig import load_rig
-from soft_arm_description.robot import load_robot
-from soft_arm_kinematics.calibration.curve_families import FAMILIES, CurveFit
+from soft_arm_description.calibrate import Calibrated, calibration_parser, run_calibration
+from soft_arm_description.rig import Rig
+from soft_arm_description.robot import Robot
+from soft_arm_io.command_line import day, input_file, plot_file
+from soft_arm_kinematics.calibration.curve_families import FAMILIES
+from soft_arm_kinematics.calibration.curve_fit import CurveFit
 from soft_arm_kinematics.calibration.pressure_bend import PressureBend, fit_bends
 from soft_arm_kinematics.calibration.pressure_length import (
     PressureLength,
@@ -29,8 +29,8 @@ QUANTITIES = {'length': ('m', 'mm', 1e3), 'bend': ('rad', 'deg', np.degrees(1.0)
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit status."""
-    parser = CommandLine(
-        prog='softarm calibrate curve',
+    parser = calibration_parser(
+        'curve',
         description='Fit the pressure-to-length curve of every chamber (or '
         "the pressure-to-bend curve of every single_bend segment) and save it as the rig's "
         'calibration '
@@ -52,8 +52,6 @@ def main(argv: list[str] | None = None) -> int:
         choices=QUANTITIES,
         help='what was measured (default: %(default)s)',
     )
-    parser.add_robot()
-    parser.add_rig()
     parser.add_argument(
         '--family',
         default='auto',
@@ -64,19 +62,16 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         '--date', type=day, help='day of the measurement, YYYY-MM-DD (default: today)'
     )
-    parser.add_argument('--out', type=output_file(), help='write here instead')
     parser.add_argument(
         '--plot',
         type=plot_file,
         metavar='PNG',
         help='also draw data, curves, confidence and branches',
     )
-    parser.add_json()
-    return parser.answer(argv, _calibrate, KinematicsError)
+    return run_calibration(parser, argv, _calibrate, KinematicsError)
 
 
-def _calibrate(args: argparse.Namespace) -> int:
-    rig, robot = load_rig(args.rig), load_robot(args.robot)
+def _calibrate(args: argparse.Namespace, rig: Rig, robot: Robot) -> Calibrated:
     if args.quantity == 'length':
         data = read_points(args.data)
         fits = fit_curve(robot, data, args.family).fits
@@ -85,26 +80,20 @@ def _calibrate(args: argparse.Namespace) -> int:
         data = read_points(args.data, 'segment', 'theta_rad')
         fits = fit_bends(robot, data, args.family)
         values = PressureBend(segments=fits)
-    # Whoever measured the points says with --rig on which rig that was.
     measurement = measurement_of(fits, values.unit, rig.devices, args.data.name, args.date)
-    path = save_calibration(rig, values, robot, measurement, args.out)
     if args.plot:
         draw_fits(fits, data, args.plot, args.quantity)
-    if args.json:
-        print(json.dumps(fit_summary(fits, path, values.unit)))
-    else:
-        print(fit_table(fits, data, args.quantity), saved(path, rig), sep='\n')
-    return 0
+    text = fit_table(fits, data, args.quantity)
+    return Calibrated(values, measurement, text, fit_summary(fits, values.unit))
 
 
-def fit_summary(fits: dict[str, CurveFit], path: Path | None, unit: str) -> dict:
+def fit_summary(fits: dict[str, CurveFit], unit: str) -> dict[str, Any]:
     """Return the families and errors of the fits, for JSON; unit is m or rad."""
 
     def each(value: Callable[[CurveFit], Any]) -> dict[str, Any]:
         return {name: value(fit) for name, fit in fits.items()}
 
     return {
-        'path': path and str(path),
         'family': each(lambda fit: fit.family),
         f'residual_rms_{unit}': each(lambda fit: fit.residual_rms),
         f'residual_max_{unit}': each(lambda fit: fit.residual_max),

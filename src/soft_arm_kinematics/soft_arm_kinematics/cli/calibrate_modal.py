@@ -3,14 +3,14 @@
 import argparse
 import json
 
-from soft_arm_description.command_line import (
+from soft_arm_io.command_line import (
     CommandLine,
     input_file,
     number_in,
     output_file,
     whole_number_in,
 )
-from soft_arm_description.yaml_file import yaml_text
+from soft_arm_io.yaml_file import yaml_text
 from soft_arm_kinematics.calibration.modal_fit import PAPER_PIXEL_M, fit_modal, read_shapes
 from soft_arm_kinematics.errors import KinematicsError
 
@@ -51,10 +51,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         '--length-m',
         type=number_in(1e-4, 100.0),
-        help='length of the backbone [m] (default: that of the points)',
+        help='length of the backbone [m] (default: from the points)',
     )
     parser.add_argument(
-        '--out', type=output_file(), help='write the keys here instead of printing them'
+        '--output', type=output_file(), help='write the keys here instead of printing them'
     )
     parser.add_json()
     return parser.answer(argv, _fit, KinematicsError)
@@ -72,8 +72,8 @@ def _fit(args: argparse.Namespace) -> int:
         'coefficients_rad': model.coefficients_rad.tolist(),
     }
     keys = yaml_text(segment)
-    if args.out:
-        args.out.write_text(keys)
+    if args.output:
+        args.output.write_text(keys)
     if args.json:
         print(
             json.dumps(
@@ -96,5 +96,5 @@ def _fit(args: argparse.Namespace) -> int:
         'left out '
         f'{fit.held_out_rms_m * 1e3:.3f} mm, condition {fit.condition:.3g}'
     )
-    print(f'# written to {args.out}' if args.out else keys, end='\n' if args.out else '')
+    print(f'# written to {args.output}' if args.output else keys, end='\n' if args.output else '')
     return 0

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from soft_arm_description.command_line import CommandLine, finite_number, plot_file, whole_number_in
+from soft_arm_description.options import add_rig, add_robot
+from soft_arm_io.command_line import CommandLine, finite_number, plot_file, whole_number_in
 from soft_arm_kinematics.arm import Arm, load_arm
 from soft_arm_kinematics.cli.kinematics import SCORES, add_solver_options
 from soft_arm_kinematics.errors import KinematicsError
@@ -49,15 +50,15 @@ def main(argv: list[str] | None = None) -> int:
         metavar='N',
         help='how many rivals (default: %(default)s)',
     )
-    explain.add_robot()
-    explain.add_rig()
+    add_robot(explain)
+    add_rig(explain)
     explain.add_json()
     return parser.answer(argv, _explain, KinematicsError)
 
 
-def apart(arm: Arm, actuation: np.ndarray, count: int) -> list[int]:
-    """Choose at most `count` rows of actuation (k, n): the first, then those that differ enough."""
-    shares = actuation / np.diff(arm.actuation_limits, axis=0)[0]
+def apart(arm: Arm, q: np.ndarray, count: int) -> list[int]:
+    """Choose at most `count` rows of q (k, n): the first, then those that differ enough."""
+    shares = q / np.diff(arm.q_limits, axis=0)[0]
     rows: list[int] = []
     for row, share in enumerate(shares):
         if len(rows) < count and all(
@@ -75,12 +76,12 @@ def _explain(args: argparse.Namespace) -> int:
     result = InverseKinematics(arm).solve(args.target_m, args.axis, args.present_lengths_m)
     if not result.solutions:
         raise KinematicsError(result.message)
-    ranks = apart(arm, np.array([s.actuation for s in result.solutions]), args.rivals + 1)
+    ranks = apart(arm, np.array([s.q for s in result.solutions]), args.rivals + 1)
     shown = [result.solutions[rank] for rank in ranks]
     present = (
-        arm.rest_actuation
+        arm.rest_q
         if args.present_lengths_m is None
-        else np.clip(args.present_lengths_m, *arm.actuation_limits)
+        else np.clip(args.present_lengths_m, *arm.q_limits)
     )
     figure = draw_solutions(arm, result.target_m, shown, [rank + 1 for rank in ranks], present)
     figure.savefig(args.plot)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from soft_arm_description.command_line import CommandLine, finite_number, positive_count
+from soft_arm_description.options import add_rig, add_robot
+from soft_arm_io.command_line import CommandLine, finite_number, positive_count
 from soft_arm_kinematics.arm import Arm, BellowsArm, load_arm
 from soft_arm_kinematics.cli.workspace import add_workspace_options, print_workspace
 from soft_arm_kinematics.errors import KinematicsError
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 COMPILED_FROM = 20_000  # poses; for fewer, loading the compiler takes longer than answering
 # Times its range that a coordinate may lie outside its limits with --beyond-limits.
-FARTHEST_BEYOND = 100.0
+MAX_EXCESS_RANGES = 100.0
 SHOWN_UNITS = {  # of tables, and what a value in SI units is multiplied by
     'm': ('mm', 1e3),
     'rad': ('deg', 180.0 / np.pi),
@@ -51,8 +52,8 @@ def _parser() -> CommandLine:
     commands = parser.add_subparsers(dest='name', required=True)
     fk = commands.add_parser(
         'fk',
-        help='actuation to tip pose',
-        description='Pose of the tip at given pressures, lengths or actuation.',
+        help='configuration to tip pose',
+        description='Pose of the tip at given pressures, lengths or coordinates.',
     )
     given = fk.add_mutually_exclusive_group(required=True)
     given.add_argument(
@@ -82,12 +83,6 @@ def _parser() -> CommandLine:
     )
     fk.add_argument(
         '--arcs-only', action='store_true', help='leave out the rigid ends of the segments'
-    )
-    fk.add_argument(
-        '--device',
-        metavar='D',
-        help='cpu, cuda, ...: compute vectors of standard input with torch (default: compiled, '
-        'without torch)',
     )
     fk.set_defaults(command=_fk)
     ik = commands.add_parser(
@@ -120,8 +115,8 @@ def _parser() -> CommandLine:
     add_workspace_options(workspace)
     workspace.set_defaults(command=print_workspace)
     for command in (fk, ik, workspace):
-        command.add_robot()
-        command.add_rig()
+        add_robot(command)
+        add_rig(command)
         command.add_json()
     return parser
 
@@ -163,23 +158,21 @@ def _fk(arm: Arm, args: argparse.Namespace) -> int:
                 f'{count} of {len(rows)} vectors lie outside the limits, the first is vector '
                 f'{first}: see within_limits\n'
             )
-        poses = _poses(arm, rows, args.device)
+        poses = _poses(arm, rows)
         answer = {
             'poses': poses.tolist(),
             'actuator_radius_m': radii[0] if len(set(radii)) == 1 else radii or None,
         }
         print(json.dumps(answer | {'within_limits': within_limits.tolist()}))
         return 0
-    if args.pressures_pa and not arm.set_by_pressures:
+    if args.pressures_pa and not arm.is_pressure_driven:
         raise KinematicsError(
             f'pressures alone do not set robot {arm.robot.name} ({_kinds(arm)}): give --actuation, '
             f'{arm.coordinates_text}'
         )
-    actuation = (
-        arm.actuation_at(args.pressures_pa) if args.pressures_pa else arm.checked(_numbers(vectors))
-    )
-    inside = bool(check_limits(arm, actuation, args.beyond_limits))
-    shape = arm.configuration(actuation)
+    q = arm.q_at(args.pressures_pa) if args.pressures_pa else arm.checked(_numbers(vectors))
+    inside = bool(check_limits(arm, q, args.beyond_limits))
+    shape = arm.at(q)
     segments = [
         {
             'name': name,
@@ -199,14 +192,14 @@ def _fk(arm: Arm, args: argparse.Namespace) -> int:
                     'frame': arm.robot.base.frame,
                     'tip_m': segments[-1]['tip_m'],
                     'tip_q_xyzw': segments[-1]['tip_q_xyzw'],
-                    _actuation_key(arm): actuation.tolist(),
+                    _q_key(arm): q.tolist(),
                     'within_limits': inside,
                     'segments': segments,
                 }
             )
         )
         return 0
-    for coordinate, value in zip(arm.robot.actuation, actuation, strict=True):
+    for coordinate, value in zip(arm.robot.coordinates, q, strict=True):
         unit, factor = SHOWN_UNITS[coordinate.unit]
         print(f'{coordinate.name:16} {value * factor:9.2f} {unit}')
     print('\nsegment    theta [deg]  phi [deg]  ell [mm]   tip x, y, z [mm]')
@@ -220,32 +213,35 @@ def _fk(arm: Arm, args: argparse.Namespace) -> int:
     return 0
 
 
-def check_limits(arm: Arm, actuation: np.ndarray, beyond: bool) -> np.ndarray:
-    """Test whether each actuation (..., n) is inside the limits, (...).
+def check_limits(arm: Arm, q: np.ndarray, beyond: bool) -> np.ndarray:
+    """Test whether each q (..., n) is inside the limits, (...).
 
     Raises:
         KinematicsError: If a value is outside and `beyond` is not set, or is further outside than
-            `FARTHEST_BEYOND` times its range.
+            `MAX_EXCESS_RANGES` times its range.
     """
-    low, high = arm.actuation_limits
-    excess = np.maximum(low - actuation, actuation - high) / (high - low)
-    outside = excess > (FARTHEST_BEYOND if beyond else 1e-6)
+    low, high = arm.q_limits
+    excess = np.maximum(low - q, q - high) / (high - low)
+    outside = excess > (MAX_EXCESS_RANGES if beyond else 1e-6)
     if outside.any():
         index = tuple(np.argwhere(outside)[0])
-        c, vector = arm.robot.actuation[index[-1]], f'vector {index[0]}: ' if len(index) > 1 else ''
+        c, vector = (
+            arm.robot.coordinates[index[-1]],
+            f'vector {index[0]}: ' if len(index) > 1 else '',
+        )
         remedy = (
             'give a value nearer to them'
             if beyond
             else 'give a value inside, or --beyond-limits for a pose of the geometry alone'
         )
         raise KinematicsError(
-            f'{vector}{c.name} is {actuation[index]:.7g} {c.unit}, outside its limits '
+            f'{vector}{c.name} is {q[index]:.7g} {c.unit}, outside its limits '
             f'{low[index[-1]]:.7g}..{high[index[-1]]:.7g} {c.unit}: {remedy}'
         )
     return (excess <= 1e-6).all(axis=-1)
 
 
-def _actuation_key(arm: Arm) -> str:
+def _q_key(arm: Arm) -> str:
     return 'lengths_m' if isinstance(arm, BellowsArm) else 'actuation'
 
 
@@ -253,12 +249,12 @@ def _kinds(arm: Arm) -> str:
     return ', '.join(sorted({segment.kind for segment in arm.robot.segments}))
 
 
-def _poses(arm: Arm, rows: np.ndarray, device: str | None) -> np.ndarray:
-    if device is None and len(rows) < COMPILED_FROM:
-        return arm.fk(rows)
+def _poses(arm: Arm, rows: np.ndarray) -> np.ndarray:
+    if len(rows) < COMPILED_FROM:
+        return arm.at(rows).tip_pose
     from soft_arm_kinematics.backends.fast_fk import fk_batch  # loads the compiler
 
-    return fk_batch(arm, rows, device=device)
+    return fk_batch(arm, rows)
 
 
 def _ik(arm: Arm, args: argparse.Namespace) -> int:
@@ -285,22 +281,23 @@ def _ik(arm: Arm, args: argparse.Namespace) -> int:
     if not result.solutions:
         raise KinematicsError(result.message)
     if not args.json:
-        units = [SHOWN_UNITS[c.unit] for c in arm.robot.actuation]
-        coordinates = zip(arm.robot.actuation, units, strict=True)
+        units = [SHOWN_UNITS[c.unit] for c in arm.robot.coordinates]
+        coordinates = zip(arm.robot.coordinates, units, strict=True)
         print(
             '     score   angle    bend   stiff  margin [kPa]   '
             + (
                 'pressures [kPa]: ' + ' '.join(arm.robot.chambers)
-                if arm.set_by_pressures
-                else 'actuation: ' + ', '.join(f'{c.name} [{unit}]' for c, (unit, _) in coordinates)
+                if arm.is_pressure_driven
+                else 'coordinates: '
+                + ', '.join(f'{c.name} [{unit}]' for c, (unit, _) in coordinates)
             )
         )
         for i, s in enumerate(result.solutions, start=1):
             margin = '-' if s.pressure_margin_pa is None else f'{s.pressure_margin_pa / 1e3:.2f}'
             values = (
                 s.pressures_pa / 1e3
-                if arm.set_by_pressures
-                else s.actuation * [factor for _, factor in units]
+                if arm.is_pressure_driven
+                else s.q * [factor for _, factor in units]
             )
             print(
                 f'{i:3} {s.score:6.3f} {s.score_angle_change:7.3f} {s.score_bend_growth:7.3f} '
@@ -312,7 +309,7 @@ def _ik(arm: Arm, args: argparse.Namespace) -> int:
 
 
 def _answer(arm: Arm, result: 'IkResult') -> dict[str, Any]:
-    arrays = (_actuation_key(arm), 'pressures_pa', 'theta_rad', 'phi_rad', 'ell_m')
+    arrays = (_q_key(arm), 'pressures_pa', 'theta_rad', 'phi_rad', 'ell_m')
     return {
         'robot': arm.robot.name,
         'frame': arm.robot.base.frame,

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 
-from soft_arm_description.command_line import CommandLine, number_in, plot_file
+from soft_arm_io.command_line import CommandLine, number_in, plot_file
 from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.errors import KinematicsError
 

@@ -1,18 +1,18 @@
 r"""Contact of a planar bellows with something at one place, from the pose of its tip.
 
-Model (modal paper, equations 33-39). From the onset pressure q_c on, the part below the site a
+Model (modal paper, equations 33-39). From the onset pressure p_c on, the part below the site a
 keeps its shape and the part above goes on bending as a bellows of length L - a would. With
-increments written out, tangent and tip are continuous in s at the site and in q at the onset:
+increments written out, tangent and tip are continuous in s at the site and in p at the onset:
 
-    s <= a:  theta(s, q) = theta(s, q_c)
-    s >  a:  theta(s, q) = theta(s, q_c) + f(s - a, q) - f(s - a, q_c)
-             f(s, q) = theta(s, q) - theta(0, q)
+    s <= a:  theta(s, p) = theta(s, p_c)
+    s >  a:  theta(s, p) = theta(s, p_c) + f(s - a, p) - f(s - a, p_c)
+             f(s, p) = theta(s, p) - theta(0, p)
 
-For a bellows of uniform curvature this is the paper's (36) with the offset theta(a, q_c) that it
+For a bellows of uniform curvature this is the paper's (36) with the offset theta(a, p_c) that it
 drops. For others (36) would make the tip jump at the onset; poses of the shipped modal bellows that
 jump so (by 2.5 mm) are located within 2.1 % of its length.
 
-Detection. The fixed centrode c = w x (v - w x p) / |w|^2 is the point that the tip's twist (v, w)
+Detection. The fixed centrode c = w x (v - w x r) / |w|^2 is the point that the tip's twist (v, w)
 leaves at rest. The test looks at the velocity of the tip's body at the model's centrode. It is |w|
 times the deviation of the measured centrode from the model's, but linear in the measured twist:
 under Gaussian tracker noise its weighted square is chi-squared with 2 degrees of freedom, also
@@ -117,13 +117,13 @@ def tip_in_contact(
     Returns:
         Poses (n, 3), and derivatives (n, 3, 2) by the site [1/m] and by the onset [1/Pa].
     """
-    q, length = np.asarray(pressures_pa, dtype=float), model.length_m
-    poses, derivatives = np.empty((len(q), 3)), np.zeros((len(q), 3, 2))
-    touching = q > onset_pa
-    poses[~touching] = model.tip(q[~touching])
+    p, length = np.asarray(pressures_pa, dtype=float), model.length_m
+    poses, derivatives = np.empty((len(p), 3)), np.zeros((len(p), 3, 2))
+    touching = p > onset_pa
+    poses[~touching] = model.tip(p[~touching])
     if not touching.any():
         return poses, derivatives
-    q = q[touching, None]
+    p = p[touching, None]
     below, weights_below = site_m * UNIT_NODES, site_m * UNIT_WEIGHTS
     theta, slope = model.angles(below, onset_pa), model.angle_slopes(below, onset_pa)
     root = np.array([np.sin(theta) @ weights_below, np.cos(theta) @ weights_below])
@@ -134,19 +134,19 @@ def tip_in_contact(
     # the last node is the tip, which has no weight in the integral
     above = np.append((length - site_m) * UNIT_NODES, length - site_m)
     weights = np.append((length - site_m) * UNIT_WEIGHTS, 0.0)
-    base = model.angles(0.0, q) - model.angles(0.0, onset_pa)
+    base = model.angles(0.0, p) - model.angles(0.0, onset_pa)
     theta = (
         model.angles(site_m + above, onset_pa)
-        + model.angles(above, q)
+        + model.angles(above, p)
         - model.angles(above, onset_pa)
         - base
     )
-    by_site = model.curvatures(above, onset_pa) - model.curvatures(above, q)
+    by_site = model.curvatures(above, onset_pa) - model.curvatures(above, p)
     by_onset = (
         model.angle_slopes(site_m + above, onset_pa)
         - model.angle_slopes(above, onset_pa)
         + model.angle_slopes(0.0, onset_pa)
-        + np.zeros_like(q)
+        + np.zeros_like(p)
     )
     sin, cos = np.sin(theta), np.cos(theta)
     poses[touching] = np.stack(
@@ -169,7 +169,7 @@ def tip_in_contact(
 def alarm_limit(false_alarms_per_min: float, rate_hz: float) -> float:
     """Return the value of the deviation statistic that free motion exceeds at most so often.
 
-    Every pose counts as a test of its own: the quantile of chi-squared with 2 degrees of freedom.
+    Every pose counts as one test: the quantile of chi-squared with 2 degrees of freedom.
     """
     return float(chi2.isf(false_alarms_per_min / (60.0 * rate_hz), 2))
 
@@ -197,13 +197,13 @@ def centrode_deviations(
         deviation (n - window + 1, 2) [m]; nan where the pressure stands still or the bellows does
         not turn.
     """
-    q, errors = np.asarray(pressures_pa, dtype=float), poses - model.tip(pressures_pa)
-    noise = np.broadcast_to(covariance, (len(q), 3, 3))
-    q = sliding_window_view(q, window)
+    p, errors = np.asarray(pressures_pa, dtype=float), poses - model.tip(pressures_pa)
+    noise = np.broadcast_to(covariance, (len(p), 3, 3))
+    p = sliding_window_view(p, window)
     errors = np.moveaxis(sliding_window_view(errors, window, axis=0), -1, 1)  # (n, window, 3)
     noise = np.moveaxis(sliding_window_view(noise, window, axis=0), -1, 1)  # (n, window, 3, 3)
-    middle = q.mean(-1)
-    offset = q - middle[:, None]
+    middle = p.mean(-1)
+    offset = p - middle[:, None]
     spread = np.square(offset).sum(-1)
     still = window * (STILL_FRACTION * np.ptp(model.pressure_limits_pa)) ** 2
     weights = offset / np.where(spread > still, spread, np.nan)[:, None]  # of the slope
@@ -212,7 +212,7 @@ def centrode_deviations(
     turning = model.tip_slopes(middle)[:, 2]
     arm = model_centrodes(model, middle) - model.tip(middle)[:, :2] - shift
     # velocity of the body at the model's centrode = sum over the window of gain @ error
-    gain = np.zeros((*q.shape, 2, 3))
+    gain = np.zeros((*p.shape, 2, 3))
     gain[..., 0, 0] = gain[..., 1, 1] = weights
     gain[..., 0, 2], gain[..., 1, 2] = weights * arm[:, 1:], -weights * arm[:, :1]
     gain[..., 0, 1] -= turning[:, None] / window
@@ -248,35 +248,35 @@ def locate_contact(
         KinematicsError: If the arrays do not match, are too short, or have values that are not
             finite.
     """
-    q, poses = model.checked_pressures(pressures_pa), np.asarray(poses, dtype=float)
-    if q.ndim != 1 or poses.shape != (len(q), 3) or len(q) < 3 or not np.isfinite(poses).all():
+    p, poses = model.checked_pressures(pressures_pa), np.asarray(poses, dtype=float)
+    if p.ndim != 1 or poses.shape != (len(p), 3) or len(p) < 3 or not np.isfinite(poses).all():
         raise KinematicsError(
-            f'poses of shape {poses.shape} for {q.size} pressures: give (n, 3) finite values with '
+            f'poses of shape {poses.shape} for {p.size} pressures: give (n, 3) finite values with '
             'n >= 3'
         )
-    whiten = _whitening(covariance, len(q))
-    scales, least = np.array([model.length_m, np.ptp(q)]), np.array([0.0, q.min()])
-    free = np.square(_apply(whiten, poses - model.tip(q))).sum()
+    whiten = _whitening(covariance, len(p))
+    scales, least = np.array([model.length_m, np.ptp(p)]), np.array([0.0, p.min()])
+    free = np.square(_apply(whiten, poses - model.tip(p))).sum()
     limit = float(chi2.isf(false_alarm, 2))
 
     def residuals(x: np.ndarray) -> np.ndarray:
-        model_poses, _ = tip_in_contact(model, q, *(least + scales * x))
+        model_poses, _ = tip_in_contact(model, p, *(least + scales * x))
         return _apply(whiten, model_poses - poses).ravel()
 
     def jacobian(x: np.ndarray) -> np.ndarray:
-        _, derivatives = tip_in_contact(model, q, *(least + scales * x))
+        _, derivatives = tip_in_contact(model, p, *(least + scales * x))
         return (whiten @ derivatives).reshape(-1, 2) * scales
 
     fits = [
         least_squares(
             residuals, x, jac=jacobian, bounds=(0.0, 1.0), xtol=1e-12, ftol=1e-12, gtol=1e-12
         )
-        for x in _grid_starts(model, q, poses, whiten)
+        for x in _grid_starts(model, p, poses, whiten)
     ]
     best = min(fits, key=lambda fit: fit.cost)
     excess = float(free - 2.0 * best.cost)
     if excess <= limit:
-        nearest_m = smallest_detectable_site(model, q, covariance, false_alarm)
+        nearest_m = smallest_detectable_site(model, p, covariance, false_alarm)
         message = 'free motion explains the poses; ' + (
             'this motion detects no contact anywhere: move further'
             if nearest_m is None
@@ -381,14 +381,14 @@ def _apply(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
 
 
 def _grid_starts(
-    model: ModalModel, q: np.ndarray, poses: np.ndarray, whiten: np.ndarray
+    model: ModalModel, p: np.ndarray, poses: np.ndarray, whiten: np.ndarray
 ) -> list[tuple[float, float]]:
     """Return the best points of a coarse grid, in fractions of length and of pressure range."""
-    some = np.unique(np.linspace(0, len(q) - 1, min(len(q), GRID_SAMPLES)).astype(int))
+    some = np.unique(np.linspace(0, len(p) - 1, min(len(p), GRID_SAMPLES)).astype(int))
     cost = {}
     for x in (np.arange(GRID_SITES) + 0.5) / GRID_SITES:
         for y in np.arange(GRID_ONSETS) / GRID_ONSETS:
-            onset_pa = q.min() + y * np.ptp(q)
-            model_poses, _ = tip_in_contact(model, q[some], x * model.length_m, onset_pa)
+            onset_pa = p.min() + y * np.ptp(p)
+            model_poses, _ = tip_in_contact(model, p[some], x * model.length_m, onset_pa)
             cost[x, y] = np.square(_apply(whiten[some], model_poses - poses[some])).sum()
     return sorted(cost, key=lambda start: cost[start])[:POLISHED]

@@ -86,8 +86,8 @@ class ContactStream:
         Args:
             pressure_pa: Gauge pressure [Pa].
             pose: (3,) = x [m], z [m], theta [rad].
-            covariance: (3, 3) of this pose, as the tracker reports it; that of the constructor
-                when left out.
+            covariance: (3, 3) of this pose, as the tracker reports it; default: the
+                covariance given to the constructor.
 
         Raises:
             KinematicsError: If the pressure is outside the model's limits, a value is not finite,
@@ -100,13 +100,13 @@ class ContactStream:
         self._samples.append((float(pressure_pa), np.asarray(pose, dtype=float), covariance))
         if len(self._samples) < self._window:
             return Detection(self._in_contact, None, self._limit, None)
-        q, poses, noise = self._arrays(self._window)
+        p, poses, noise = self._arrays(self._window)
         statistic, deviation = (
-            values[0] for values in centrode_deviations(self._model, q, poses, noise, self._window)
+            values[0] for values in centrode_deviations(self._model, p, poses, noise, self._window)
         )
         if np.isfinite(statistic) and statistic > self._limit:
             self._in_contact = True
-        elif self._in_contact and self._came_back(q, poses, noise):
+        elif self._in_contact and self._released(p, poses, noise):
             self._in_contact = False
             self._samples = deque(list(self._samples)[-self._window :], maxlen=self._samples.maxlen)
         known = np.isfinite(statistic) and np.isfinite(deviation).all()
@@ -118,22 +118,22 @@ class ContactStream:
         )
 
     def estimate(self) -> ContactEstimate | None:
-        """Locate the contact with the poses in memory; None while there is no contact."""
+        """Locate the contact with the poses in memory; None without contact."""
         if not self._in_contact:
             return None
-        q, poses, noise = self._arrays(len(self._samples))
-        return locate_contact(self._model, q, poses, noise, self._false_alarm)
+        p, poses, noise = self._arrays(len(self._samples))
+        return locate_contact(self._model, p, poses, noise, self._false_alarm)
 
-    def _came_back(self, q: np.ndarray, poses: np.ndarray, noise: np.ndarray) -> bool:
-        """Test whether the mean pose of a window is that of free motion."""
-        mean = (poses - self._model.tip(q)).mean(axis=0)
+    def _released(self, p: np.ndarray, poses: np.ndarray, noise: np.ndarray) -> bool:
+        """Test whether the mean pose of a window agrees with free motion."""
+        mean = (poses - self._model.tip(p)).mean(axis=0)
         covariance = noise.sum(axis=0) / len(noise) ** 2
         return float(mean @ np.linalg.solve(covariance, mean)) < RELEASE_LIMIT
 
     def _arrays(self, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the newest pressures (n,), poses (n, 3) and covariances (n, 3, 3)."""
-        q, poses, noise = zip(*list(self._samples)[-count:], strict=True)
-        return np.array(q), np.array(poses), np.array(noise)
+        p, poses, noise = zip(*list(self._samples)[-count:], strict=True)
+        return np.array(p), np.array(poses), np.array(noise)
 
 
 def _checked(covariance: np.ndarray) -> np.ndarray:

@@ -33,18 +33,18 @@ _POSITION, _POSITION_AND_AXIS = 3, 6  # rows of the task
 _TOLERANCES = np.array([0.5 * RESIDUAL_M, AXIS_TOLERANCE_RAD])
 # Share of the coordinates' ranges below which solutions are merged: 1 mm of 70..195 mm.
 MERGE_SPACING = 0.008
-LARGEST_TARGET_M = 100.0  # a greater one is probably in mm
+MAX_TARGET_M = 100.0  # a greater one is probably in mm
 
 
 @dataclass(frozen=True, eq=False)
 class IkSolution:
     """One solution; arrays in robot-file order, scores as in `scores.principle_scores`.
 
-    `actuation` is what `Arm.fk` takes: `lengths_m` where all segments have bellows. `pressures_pa`
+    `q` is what `Arm.at` takes: `lengths_m` where all segments have bellows. `pressures_pa`
     are the chambers'. `theta_rad`, `phi_rad` and `ell_m` have the convention of `Configuration`.
     """
 
-    actuation: np.ndarray
+    q: np.ndarray
     pressures_pa: np.ndarray
     theta_rad: np.ndarray
     phi_rad: np.ndarray
@@ -60,14 +60,14 @@ class IkSolution:
     @property
     def lengths_m(self) -> np.ndarray:
         """Lengths of the bellows [m], of an arm that has nothing else."""
-        return self.actuation
+        return self.q
 
 
 class IkSolutions(Sequence):
     """Solutions best first; pressures, angles and sentences are computed when one is looked at.
 
     Attributes:
-        actuation: (k, n).
+        q: (k, n).
         residuals_m: (k,).
         scores: (k, 4): total, angle change, bend growth, stiffness.
     """
@@ -75,16 +75,16 @@ class IkSolutions(Sequence):
     def __init__(
         self,
         arm: Arm,
-        actuation: np.ndarray,
+        q: np.ndarray,
         residuals_m: np.ndarray,
         scores: np.ndarray,
         present: np.ndarray,
     ):
-        self.actuation, self.residuals_m, self.scores = actuation, residuals_m, scores
+        self.q, self.residuals_m, self.scores = q, residuals_m, scores
         self._arm, self._present = arm, present
 
     def __len__(self) -> int:
-        return len(self.actuation)
+        return len(self.q)
 
     def __getitem__(self, index):  # type: ignore[no-untyped-def]  # an int or a slice
         return self._all[index]
@@ -92,20 +92,22 @@ class IkSolutions(Sequence):
     @cached_property
     def _all(self) -> tuple[IkSolution, ...]:
         arm = self._arm
-        shares = pressure_shares(arm, self.actuation)
-        columns = [[c.name for c in arm.robot.actuation].index(name) for name in arm.robot.chambers]
+        shares = pressure_shares(arm, self.q)
+        columns = [
+            [c.name for c in arm.robot.coordinates].index(name) for name in arm.robot.chambers
+        ]
         low, high = arm.pressure_limits_pa
         pressures_pa = (
-            arm.pressures(self.actuation)
+            arm.pressures(self.q)
             if isinstance(arm, BellowsArm)
             else low + shares[:, columns] * (high - low)
         )
         margins_pa = np.minimum(pressures_pa - low, high - pressures_pa).min(axis=1, initial=np.inf)
-        bent = arm.configuration(self.actuation)
-        sentences = explanations(arm, self.actuation, self._present)
+        bent = arm.at(self.q)
+        sentences = explanations(arm, self.q, self._present)
         return tuple(
             IkSolution(
-                actuation=self.actuation[i],
+                q=self.q[i],
                 pressures_pa=pressures_pa[i],
                 theta_rad=bent.theta_rad[i],
                 phi_rad=bent.phi_rad[i],
@@ -132,7 +134,7 @@ class IkResult:
         solutions: Best first; empty where there is none.
         nearest_m: (3,) nearest point that the model reaches [m]; the target itself where reachable.
         distance_m: From the target to `nearest_m` [m].
-        message: One line that says why there is no solution; empty where there is one.
+        message: Reason in one line if no solution was found, else empty.
     """
 
     target_m: np.ndarray
@@ -150,14 +152,14 @@ class InverseKinematics:
         """Load (or build) the table of the arm."""
         self.arm = arm
         self.table = table or build_table(arm, TABLE_POINTS)
-        self._scoring, self._rest = _scoring(arm, arm.actuation_limits), arm.rest_actuation
+        self._scoring, self._rest = _scoring(arm, arm.q_limits), arm.rest_q
 
     def prepare(self) -> None:
         """Compile, or load, everything that `solve` calls, so that no later call waits for it."""
-        pose = self.arm.fk(self.arm.actuation_limits.mean(axis=0))
+        pose = self.arm.at(self.arm.q_limits.mean(axis=0)).tip_pose
         self.solve(pose[:3, 3])
         self.solve(pose[:3, 3], pose[:3, 2])
-        self.solve([0.0, 0.0, LARGEST_TARGET_M])  # outside: the nearest reachable point is sought
+        self.solve([0.0, 0.0, MAX_TARGET_M])  # outside: the nearest reachable point is sought
 
     def solve(
         self,
@@ -172,15 +174,15 @@ class InverseKinematics:
         Args:
             target_m: (3,) tip position in the base frame [m].
             axis: (3,) wanted direction of the tip's z axis, of any length, or None for any.
-            present_lengths_m: (n,) where the arm is now, for the scores: lengths [m], or actuation
+            present_lengths_m: (n,) where the arm is now, for the scores: lengths [m], or q
                 of an arm without bellows; at rest where None.
             max_solutions: Largest number of solutions; all where None.
-            held_segments: Names of segments that keep their present actuation. The solutions are
-                scored alike, but not improved along the family that is left.
+            held_segments: Names of segments that keep their current coordinates. The solutions
+                are scored, but not improved along the remaining null space.
 
         Raises:
             KinematicsError: If a value is not finite or has the wrong shape, the target is more
-                than `LARGEST_TARGET_M` from an axis
+                than `MAX_TARGET_M` from an axis
                 of the base, `max_solutions` is less than 1, a held segment is not known or none is
                 left free.
         """
@@ -190,7 +192,7 @@ class InverseKinematics:
                 f'max_solutions {max_solutions}: give at least 1, or None for all'
             )
         arm, scoring, held = self.arm, self._scoring, ''
-        limits, chain = arm.actuation_limits, arm.chain
+        limits, chain = arm.q_limits, arm.chain
         if held_segments:
             held = f' with segments {", ".join(held_segments)} held'
             columns, limits = self._columns_of(held_segments), limits.copy()
@@ -198,7 +200,7 @@ class InverseKinematics:
             chain, scoring = chain._replace(low=limits[0], high=limits[1]), _scoring(arm, limits)
         rows = _POSITION if axis is None else _POSITION_AND_AXIS
         direction = np.zeros(3) if axis is None else axis
-        table = self.table.actuation
+        table = self.table.q
         attempts = ((STARTS, STEPS), (MANY_STARTS, MANY_STEPS))
         for count, steps in attempts[1:] if held else attempts:
             near = (
@@ -258,14 +260,14 @@ class InverseKinematics:
     def _reached(
         self,
         target_m: np.ndarray,
-        actuation: np.ndarray,
+        q: np.ndarray,
         residuals_m: np.ndarray,
         scores: np.ndarray,
         present: np.ndarray,
         max_solutions: int | None,
     ) -> IkResult:
         cut = slice(max_solutions)
-        found = IkSolutions(self.arm, actuation[cut], residuals_m[cut], scores[cut], present)
+        found = IkSolutions(self.arm, q[cut], residuals_m[cut], scores[cut], present)
         return IkResult(target_m, True, found, target_m, 0.0, '')
 
     def _remedy(self, nearest_m: np.ndarray) -> str:
@@ -277,7 +279,7 @@ class InverseKinematics:
         )
 
     def _columns_of(self, held_segments: Sequence[str]) -> np.ndarray:
-        """Return the places of the held segments' coordinates in an actuation vector."""
+        """Return the places of the held segments' coordinates in a configuration vector."""
         names = self.arm.robot.segment_names
         for name in held_segments:
             if name not in names:
@@ -295,10 +297,10 @@ class InverseKinematics:
         self, target_m: ArrayLike, axis: ArrayLike | None, present: ArrayLike | None
     ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
         target = _vector('target', target_m, 3, 'm')
-        if np.abs(target).max() > LARGEST_TARGET_M:
+        if np.abs(target).max() > MAX_TARGET_M:
             raise KinematicsError(
                 f'target {np.abs(target).max():.6g} m from the base is more than '
-                f'{LARGEST_TARGET_M:g} m: give metres, not millimetres'
+                f'{MAX_TARGET_M:g} m: give metres, not millimetres'
             )
         direction = None
         if axis is not None:
@@ -313,9 +315,9 @@ class InverseKinematics:
             direction /= np.linalg.norm(direction)
         if present is None:
             return target, direction, self._rest
-        what, unit = f'present {self.arm.actuation_name}', self.arm.actuation_unit
+        what, unit = f'present {self.arm.q_name}', self.arm.q_unit
         start = _vector(what, present, self.arm.n_actuators, unit)
-        return target, direction, np.clip(start, *self.arm.actuation_limits)
+        return target, direction, np.clip(start, *self.arm.q_limits)
 
 
 def _scoring(arm: Arm, limits: np.ndarray) -> Scoring:

@@ -32,9 +32,10 @@ def nearest(
 
     # Coordinates as shares of their range, so that all have the same scale.
     def squared(share: np.ndarray) -> tuple[float, np.ndarray]:
-        actuation = low + share * extent
-        error_m = arm.fk(actuation)[:3, 3] - target_m
-        gradient = error_m @ arm.twist_jacobian(actuation)[:3]
+        q = low + share * extent
+        configuration = arm.at(q)
+        error_m = configuration.tip_m - target_m
+        gradient = error_m @ configuration.tip_jacobian
         return error_m @ error_m * 1e4, 2e4 * gradient * extent
 
     found = [
@@ -48,6 +49,6 @@ def nearest(
         )
         for start in starts[np.argsort(distances_m)[:_POLISHED]]
     ]
-    actuation = low + min(found, key=lambda f: f.fun).x * extent
-    nearest_m = arm.fk(actuation)[:3, 3]
-    return actuation, nearest_m, float(np.linalg.norm(nearest_m - target_m))
+    q = low + min(found, key=lambda f: f.fun).x * extent
+    nearest_m = arm.at(q).tip_m
+    return q, nearest_m, float(np.linalg.norm(nearest_m - target_m))

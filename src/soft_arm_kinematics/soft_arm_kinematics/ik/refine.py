@@ -10,15 +10,15 @@ from soft_arm_kinematics.errors import KinematicsError
 MAX_STEPS = 60
 
 
-def twist_jacobian_batch(arm: Arm, actuation: np.ndarray, device: str | None = None) -> np.ndarray:
-    """Compute `Arm.twist_jacobian` of actuation (..., n) on all cores or a torch device.
+def twist_jacobian_batch(arm: Arm, q: np.ndarray, device: str | None = None) -> np.ndarray:
+    """Compute `Configuration.twist_jacobian` of q (..., n) on all cores or a torch device.
 
     Rows are velocity [m] and angular velocity [rad] per unit of each coordinate [m, Pa or rad].
 
     Raises:
         KinematicsError: If the shape is wrong, a value is not finite, or the device cannot be had.
     """
-    rows = np.ascontiguousarray(arm.checked(actuation)).reshape(-1, arm.n_actuators)
+    rows = np.ascontiguousarray(arm.checked(q)).reshape(-1, arm.n_actuators)
     if device is None:
         jacobians = np.empty((len(rows), 6, arm.n_actuators))
         compiled_formulas.twist_jacobians(arm.chain, rows, jacobians)
@@ -26,7 +26,7 @@ def twist_jacobian_batch(arm: Arm, actuation: np.ndarray, device: str | None = N
         from soft_arm_kinematics.backends.torch_batch import tensor, twist_jacobian  # takes seconds
 
         jacobians = twist_jacobian(arm.chain, tensor(rows, device)).cpu().numpy()
-    return jacobians.reshape(*np.shape(actuation)[:-1], 6, arm.n_actuators)
+    return jacobians.reshape(*np.shape(q)[:-1], 6, arm.n_actuators)
 
 
 def refine(
@@ -40,7 +40,7 @@ def refine(
 
     Args:
         arm: The arm.
-        starts: (k, n) actuation, lengths [m] for bellows; those outside the limits start on them.
+        starts: q (k, n), lengths [m] for bellows; those outside the limits start on them.
         targets_m: (3,) one tip position [m] for all starts, or (k, 3) one for each.
         axis: (3,) wanted unit direction of the tip's z axis, or None for any.
         limits: (2, n) to use instead of the arm's; equal ones hold a coordinate.

@@ -8,37 +8,37 @@ from soft_arm_kinematics.arm import Arm, BellowsArm
 from soft_arm_kinematics.segments import formulas, pcc
 
 
-def pressure_shares(arm: Arm, actuation: np.ndarray) -> np.ndarray:
+def pressure_shares(arm: Arm, q: np.ndarray) -> np.ndarray:
     """Return each coordinate's share of its pressure range, (..., n); NaN where it is none."""
-    actuation = np.asarray(actuation, dtype=float)
+    q = np.asarray(q, dtype=float)
     if isinstance(arm, BellowsArm):
         low, high = arm.pressure_limits_pa
-        return (arm.pressures(actuation) - low) / (high - low)
-    low, high = arm.actuation_limits
-    shares = (actuation - low) / (high - low)
+        return (arm.pressures(q) - low) / (high - low)
+    low, high = arm.q_limits
+    shares = (q - low) / (high - low)
     for segment, columns in zip(arm.robot.segments, arm.columns, strict=True):
         if segment.kind == 'bellows':
             curve, limits_pa = segment.actuators.curve, segment.actuators.pressure_limits_pa
-            pressures_pa = np.interp(actuation[..., columns], curve.length_m, curve.pressure_pa)
+            pressures_pa = np.interp(q[..., columns], curve.length_m, curve.pressure_pa)
             shares[..., columns] = (pressures_pa - limits_pa[0]) / np.diff(limits_pa)
-        elif segment.kind in ('tendon', 'torque'):
+        elif not segment.chambers:
             shares[..., columns] = np.nan
     return shares
 
 
-def unused_vacuum(arm: Arm, actuation: np.ndarray) -> np.ndarray:
+def unused_vacuum(arm: Arm, q: np.ndarray) -> np.ndarray:
     """Return the mean of `pressure_shares` over the coordinates that have one, (...); else 0."""
-    shares = pressure_shares(arm, actuation)
+    shares = pressure_shares(arm, q)
     pressed = ~np.isnan(shares)
     return np.where(pressed, shares, 0.0).sum(axis=-1) / np.maximum(pressed.sum(axis=-1), 1)
 
 
-def principle_scores(arm: Arm, actuation: np.ndarray, present: np.ndarray) -> np.ndarray:
+def principle_scores(arm: Arm, q: np.ndarray, present: np.ndarray) -> np.ndarray:
     """Unweighted scores of the three principles.
 
     Args:
         arm: The arm.
-        actuation: (k, n) solutions; lengths [m] for bellows.
+        q: (k, n) solutions; lengths [m] for bellows.
         present: (n,) where the arm is now.
 
     Returns:
@@ -51,19 +51,19 @@ def principle_scores(arm: Arm, actuation: np.ndarray, present: np.ndarray) -> np
            is straight, 2 where opposite and equally bent), plus the share of the pressure range
            that lies between the chambers and full vacuum.
     """
-    present = arm.segment_arcs(present)[:, :2]
-    change, growth, planes = formulas.principles(arm.chain, np.transpose(actuation), present)
-    return np.stack([change, growth, planes + unused_vacuum(arm, actuation)], axis=-1)
+    present = arm.at(present).arcs[:, :2]
+    change, growth, planes = formulas.ik_penalties(arm.chain, np.transpose(q), present)
+    return np.stack([change, growth, planes + unused_vacuum(arm, q)], axis=-1)
 
 
-def explanations(arm: Arm, actuation: np.ndarray, present: np.ndarray) -> list[str]:
+def explanations(arm: Arm, q: np.ndarray, present: np.ndarray) -> list[str]:
     """One sentence for each solution (k, n) that says in the principles' terms what it does."""
-    arcs, present = arm.segment_arcs(actuation), arm.segment_arcs(present)
+    arcs, present = arm.at(q).arcs, arm.at(present).arcs
     theta, phi, _ = pcc.polar_from_arcs(arcs)
     changes_deg = np.rad2deg(np.linalg.norm((arcs - present)[..., :2], axis=-1))
     growths_deg = np.rad2deg(np.sum(theta - pcc.polar_from_arcs(present)[0], axis=-1))
     planes_deg = np.rad2deg(np.abs(pcc.wrap(np.diff(phi, axis=-1)))).max(axis=-1, initial=0.0)
-    used = 1.0 - unused_vacuum(arm, actuation)
+    used = 1.0 - unused_vacuum(arm, q)
     vacuums = [
         f'; {100 * share:.0f} % of the vacuum is used' if arm.robot.chambers else ''
         for share in used

@@ -12,7 +12,7 @@ from soft_arm_kinematics.contact.stream import Detection
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_msgs.msg import ContactEstimate as ContactEstimateMsg
 
-LEAST_VARIANCE = 1e-18  # [m^2, rad^2]: less is no noise of a tracker
+MIN_VARIANCE = 1e-18  # [m^2, rad^2]; smaller variances are not plausible for a tracker
 
 
 def planar_pose(pose: Pose, phi_rad: float, near_rad: float) -> np.ndarray:
@@ -28,7 +28,7 @@ def planar_pose(pose: Pose, phi_rad: float, near_rad: float) -> np.ndarray:
     if not (np.isfinite([p.x, p.y, p.z]).all() and abs(np.linalg.norm(quaternion) - 1.0) < 0.01):
         numbers = ', '.join(f'{value:.4g}' for value in (p.x, p.y, p.z, *quaternion))
         raise KinematicsError(
-            f'({numbers}) is no position [m] with a unit quaternion: check the tracker'
+            f'({numbers}) must be a position [m] and a unit quaternion: check the tracker'
         )
     axis = Rotation.from_quat(quaternion).as_matrix()[:, 2]
     direction = np.array([np.cos(phi_rad), np.sin(phi_rad)])
@@ -58,7 +58,7 @@ def planar_covariance(covariance: Sequence[float], phi_rad: float) -> np.ndarray
             f'variances {np.diag(planar).tolist()} [m^2, m^2, rad^2] mean an unknown pose: at '
             'most 1 m and 1 rad of standard deviation are used'
         )
-    return planar if np.linalg.eigvalsh(planar)[0] > LEAST_VARIANCE else None
+    return planar if np.linalg.eigvalsh(planar)[0] > MIN_VARIANCE else None
 
 
 def contact_msg(

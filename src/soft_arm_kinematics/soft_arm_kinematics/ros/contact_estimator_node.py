@@ -1,15 +1,12 @@
 """Contact estimator: pressures and tip poses of a modal bellows in; contact and its site out.
 
 In: `pressures` (ChamberPressures), `tip_pose` (PoseWithCovarianceStamped, tip in the arm's base, z
-along the backbone). Out: `contact` (ContactEstimate) for every pose; while there is contact, its
-site is located anew at `locate_rate_hz`. The noise is that of the pose's own covariance, or that of
-the parameters where a pose has no covariance. A pose is not used if it is not finite, far from the
-bellows, in another frame, or without a pressure measured around the same time; /diagnostics then
-tells why.
+along the backbone). Out: `contact` (ContactEstimate) for every pose; while there is contact,
+its site is located at `locate_rate_hz`. The noise is the covariance of the pose, or given by the
+parameters for poses without covariance. A pose is ignored if it is not finite, far from the
+bellows, in another frame, or without a pressure measured around the same time; /diagnostics reports
+the reason.
 """
-
-from collections import deque
-from dataclasses import dataclass
 
 import numpy as np
 from geometry_msgs.msg import PoseWithCovarianceStamped
@@ -17,55 +14,17 @@ from geometry_msgs.msg import PoseWithCovarianceStamped
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.contact import ContactEstimate as Estimate
 from soft_arm_kinematics.contact import ContactStream, Detection, tracker_covariance
+from soft_arm_kinematics.contact.pressure_history import PressureHistory
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ros.contact_conversions import contact_msg, planar_covariance, planar_pose
+from soft_arm_kinematics.ros.contact_parameters import ContactEstimatorParameters
 from soft_arm_kinematics.segments.modal import ModalModel
 from soft_arm_msgs.msg import ChamberPressures, ContactEstimate
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
 from soft_arm_node_kit.messages import pressures_from_msg, seconds
 from soft_arm_node_kit.node import Node
-from soft_arm_node_kit.parameters import parameter
 
-KEPT_PRESSURES = 100
-FARTHEST = 2.0  # lengths of the bellows from its base, beyond which no pose is that of its tip
-
-
-@dataclass(frozen=True)
-class ContactEstimatorParameters:
-    """Parameters of the node."""
-
-    robot: str = parameter('modal_bellows', 'name or path of a robot file with one modal segment')
-    position_sigma_m: float = parameter(
-        0.5e-3,
-        'standard deviation of the position of poses without covariance [m]',
-        minimum=1e-6,
-        maximum=0.1,
-    )
-    angle_sigma_rad: float = parameter(
-        5.24e-3,
-        'standard deviation of the angle of poses without covariance [rad]',
-        minimum=1e-6,
-        maximum=1.0,
-    )
-    false_alarms_per_min: float = parameter(
-        0.1, 'largest rate of false alarms in free motion [1/min]', minimum=1e-6, maximum=60.0
-    )
-    pose_rate_hz: float = parameter(30.0, 'rate of the poses [Hz]', minimum=1.0, maximum=1000.0)
-    window: int = parameter(
-        30, 'number of poses over which the twist of the tip is measured', minimum=3, maximum=600
-    )
-    locate_rate_hz: float = parameter(
-        1.0,
-        'rate at which the site is located while there is contact [Hz]',
-        minimum=0.01,
-        maximum=10.0,
-    )
-    pressure_age_s: float = parameter(
-        0.1,
-        'largest time between a pose and the nearest pressures [s]',
-        minimum=0.001,
-        maximum=10.0,
-    )
+FARTHEST = 2.0  # lengths of the bellows from its base; poses beyond it are ignored
 
 
 class ContactEstimatorNode(Node):
@@ -73,7 +32,7 @@ class ContactEstimatorNode(Node):
 
     def __init__(self):
         super().__init__('contact_estimator')
-        self._settings = settings = parameters.declare(self, ContactEstimatorParameters)
+        settings = parameters.declare(self, ContactEstimatorParameters)
         self._robot = load_robot(settings.robot)
         kinds = [segment.kind for segment in self._robot.segments]
         if kinds != ['modal']:
@@ -90,7 +49,7 @@ class ContactEstimatorNode(Node):
             settings.pose_rate_hz,
             settings.window,
         )
-        self._pressures: deque[tuple[float, float]] = deque(maxlen=KEPT_PRESSURES)
+        self._pressures = PressureHistory(settings.pressure_age_s)
         self._detection: Detection | None = None
         self._estimate: Estimate | None = None
         self._noise_from = 'parameters'
@@ -108,13 +67,9 @@ class ContactEstimatorNode(Node):
         except KinematicsError as error:
             self._ignore(f'pressures are ignored: {error}')
             return
-        time_s = seconds(message.header.stamp)
-        if (
-            self._pressures and time_s < self._pressures[-1][0]
-        ):  # the clock was set back, or one stamp was wrong
-            self._pressures.clear()
-        self._pressures.append(
-            (time_s, float(np.clip(pressure_pa, *self._model.pressure_limits_pa)))
+        self._pressures.add(
+            seconds(message.header.stamp),
+            float(np.clip(pressure_pa, *self._model.pressure_limits_pa)),
         )
 
     def _on_pose(self, message: PoseWithCovarianceStamped) -> None:
@@ -132,7 +87,7 @@ class ContactEstimatorNode(Node):
         frame, own = message.header.frame_id, self._robot.base.frame
         if frame not in ('', own):
             raise KinematicsError(f'it is in frame {frame[:40]!r}: give it in {own}')
-        pressure_pa = self._pressure_at(seconds(message.header.stamp))
+        pressure_pa = self._pressures.at(seconds(message.header.stamp))
         if pressure_pa is None:
             raise KinematicsError(
                 'no pressures of the same time: is the driver active, and are the clocks equal?'
@@ -155,17 +110,6 @@ class ContactEstimatorNode(Node):
         self._fault = why
         self.get_logger().warning(why, throttle_duration_sec=10.0)
 
-    def _pressure_at(self, time_s: float) -> float | None:
-        """Pressure [Pa] interpolated at a time; None if none was measured around it."""
-        if not self._pressures:
-            return None
-        times, pressures = np.array(self._pressures).T
-        return (
-            float(np.interp(time_s, times, pressures))
-            if np.abs(times - time_s).min() <= self._settings.pressure_age_s
-            else None
-        )
-
     def _locate(self) -> None:
         try:
             self._estimate = self._stream.estimate()
@@ -173,10 +117,7 @@ class ContactEstimatorNode(Node):
             self._ignore(f'the contact cannot be located: {error}')
 
     def _status(self):
-        values = {
-            'poses_hz': self._rate.rate_hz,
-            'noise_from': self._noise_from,
-        }
+        values = {'poses_hz': self._rate.rate_hz, 'noise_from': self._noise_from}
         if self._fault:
             return diagnostics.ERROR, self._fault, values
         if not self._rate.rate_hz:

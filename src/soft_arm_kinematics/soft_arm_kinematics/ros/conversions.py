@@ -130,9 +130,7 @@ def fill_response(
 def _solution_msg(solution, robot, stamp):
     return IkSolutionMsg(
         configuration=configuration_msg(solution, robot, stamp),
-        lengths_m=solution.actuation.tolist()
-        if all(s.kind == 'bellows' for s in robot.segments)
-        else [],
+        lengths_m=solution.q.tolist() if all(s.kind == 'bellows' for s in robot.segments) else [],
         names=list(robot.chambers),
         pressures_pa=solution.pressures_pa.tolist(),
         residual_m=solution.residual_m,

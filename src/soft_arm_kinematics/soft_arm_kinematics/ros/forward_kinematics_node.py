@@ -3,9 +3,9 @@
 In: `pressures` (ChamberPressures). Out: `configuration` (ArmConfiguration) and /tf for every
 message; `body` (Marker) and `joint_states` (the rigid sections of the URDF) at
 `visualization_rate_hz` at most; static /tf of the base, which for a finger is its mount on the
-robot's flange. Without pressures nothing is published, and /diagnostics says so. Any robot that
-pressures alone set will do; the names of its frames begin as that of the base frame does, such as
-`soft_arm_` or `soft_gripper_`.
+robot's flange. Without pressures nothing is published, and /diagnostics reports it. The robot must
+be driven by pressures alone; its frames share the prefix of the base frame, such as `soft_arm_` or
+`soft_gripper_`.
 """
 
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ class ForwardKinematicsNode(Node):
         settings = parameters.declare(self, ForwardKinematicsParameters)
         self._arm = load_arm(settings.robot, settings.rig)
         self._robot = self._arm.robot
-        if not self._arm.set_by_pressures:
+        if not self._arm.is_pressure_driven:
             kinds = ', '.join(f'{s.name} ({s.kind})' for s in self._robot.segments)
             raise KinematicsError(
                 f'forward_kinematics: pressures alone do not set robot {self._robot.name} '
@@ -80,7 +80,7 @@ class ForwardKinematicsNode(Node):
             pressures_pa = self._arm.clip_pressures(measured_pa)
             self._clipped_pa = float(np.abs(measured_pa - pressures_pa).max())
             self._rate.tick()
-            shape = self._arm.configuration(self._arm.actuation_at(pressures_pa))
+            shape = self._arm.at(self._arm.q_at(pressures_pa))
             self._publish(shape, message.header.stamp)
             self._fault = ''
         except KinematicsError as error:

@@ -43,17 +43,17 @@ class InverseKinematicsNode(Node):
         super().__init__('inverse_kinematics')
         settings = parameters.declare(self, InverseKinematicsParameters)
         self._arm = load_arm(settings.robot, settings.rig)
-        self._actuation: np.ndarray | None = None
+        self._q: np.ndarray | None = None
         self._frames = TargetFrames(self, self._arm.robot.base.frame)
         self._fault, self._answered, self._refused = '', 0, 0
-        if self._arm.set_by_pressures:
+        if self._arm.is_pressure_driven:
             self.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.SENSOR)
         diagnostics.Reporter(self, self._arm.robot.name, self._status)
         self._solver, self._prepared, self._start_s = None, None, time.monotonic()
         self.get_logger().info(
             f'preparing the solver of {self._arm.robot.name}: about 60 s the first time, else 2 s'
         )
-        # The executor goes on meanwhile, so that /diagnostics tells how far it is
+        # In a thread, so that /diagnostics reports the progress
         threading.Thread(target=self._prepare, daemon=True).start()
         # Preparing takes this machine's time, even while simulated time stands.
         self._waiting = self.create_timer(
@@ -87,7 +87,7 @@ class InverseKinematicsNode(Node):
     def _on_pressures(self, message: ChamberPressures) -> None:
         try:
             pressures_pa = pressures_from_msg(message, self._arm.robot, KinematicsError)
-            self._actuation = self._arm.actuation_at(self._arm.clip_pressures(pressures_pa))
+            self._q = self._arm.q_at(self._arm.clip_pressures(pressures_pa))
             self._fault = ''
         except KinematicsError as error:
             self._fault = str(error)
@@ -100,7 +100,7 @@ class InverseKinematicsNode(Node):
             result = self._solver.solve(
                 target_m,
                 axis,
-                present if len(present) else self._actuation,
+                present if len(present) else self._q,
                 request.max_solutions or None,
                 request.held_segments,
             )

@@ -140,22 +140,22 @@ def of_plain_numbers(chain: Chain) -> Chain:
     return Chain(*(array.astype(object) for array in chain))
 
 
-def frame_of_one(plain: Chain, actuation: np.ndarray) -> formulas.Frame:
-    """Frame of the tip in the base, 12 floats as in `formulas`, at one actuation (n,).
+def frame_of_one(plain: Chain, q: np.ndarray) -> formulas.Frame:
+    """Frame of the tip in the base, 12 floats as in `formulas`, at one q (n,).
 
     Args:
         plain: The chain, of `of_plain_numbers`.
-        actuation: Finite, (n,).
+        q: Finite, (n,).
     """
-    x, frame = actuation.tolist(), formulas.IDENTITY
+    x, frame = q.tolist(), formulas.IDENTITY
     for i in range(plain.kinds.size):
         frame = _plain.advance(plain, i, x, frame)
     return frame
 
 
-def jacobian_of_one(plain: Chain, actuation: np.ndarray) -> np.ndarray:
-    """Return `twist_jacobian`, (6, n), at one actuation; arguments as of `frame_of_one`."""
-    n, x, frame = actuation.size, actuation.tolist(), formulas.IDENTITY
+def jacobian_of_one(plain: Chain, q: np.ndarray) -> np.ndarray:
+    """Return `twist_jacobian`, (6, n), at one q; arguments as of `frame_of_one`."""
+    n, x, frame = q.size, q.tolist(), formulas.IDENTITY
     jacobian = dict.fromkeys(product(range(n), range(6)), 0.0)
     for i in range(plain.kinds.size):
         frame = _plain.advance(plain, i, x, frame, jacobian)
@@ -163,31 +163,31 @@ def jacobian_of_one(plain: Chain, actuation: np.ndarray) -> np.ndarray:
     return np.reshape(list(jacobian.values()), (n, 6)).T
 
 
-def segment_poses(chain: Chain, actuation: np.ndarray) -> np.ndarray:
-    """Poses of the ends of all segments in the base, (..., s, 4, 4), at actuation (..., n)."""
+def segment_poses(chain: Chain, q: np.ndarray) -> np.ndarray:
+    """Poses of the ends of all segments in the base, (..., s, 4, 4), at q (..., n)."""
     poses = []
-    x, frame = np.moveaxis(actuation, -1, 0), formulas.IDENTITY
+    x, frame = np.moveaxis(q, -1, 0), formulas.IDENTITY
     for i in range(chain.kinds.size):
         frame = formulas.advance(chain, i, x, frame)
         poses.append(pcc.transforms(frame, x.shape[1:]))
     return np.stack(poses, axis=-3)
 
 
-def arcs(chain: Chain, actuation: np.ndarray) -> np.ndarray:
+def arcs(chain: Chain, q: np.ndarray) -> np.ndarray:
     """Arcs (..., s, 3) [rad, rad, m]; of a modal segment, the arc that bends its end as far."""
-    found = np.empty(actuation.shape[:-1] + (chain.kinds.size, 3))
-    x = np.moveaxis(actuation, -1, 0)
+    found = np.empty(q.shape[:-1] + (chain.kinds.size, 3))
+    x = np.moveaxis(q, -1, 0)
     for i in range(chain.kinds.size):
         ux, uy, ell, _, _ = formulas.bend(chain, i, x)
         found[..., i, 0], found[..., i, 1], found[..., i, 2] = ux, uy, ell
     return found
 
 
-def twist_jacobian(chain: Chain, actuation: np.ndarray) -> np.ndarray:
+def twist_jacobian(chain: Chain, q: np.ndarray) -> np.ndarray:
     """Return the twist of the tip per unit of each coordinate, (..., 6, n), velocity first."""
-    n = actuation.shape[-1]
-    x, frame = np.moveaxis(actuation, -1, 0), formulas.IDENTITY
-    jacobian = np.zeros((n, 6) + actuation.shape[:-1])
+    n = q.shape[-1]
+    x, frame = np.moveaxis(q, -1, 0), formulas.IDENTITY
+    jacobian = np.zeros((n, 6) + q.shape[:-1])
     for i in range(chain.kinds.size):
         frame = formulas.advance(chain, i, x, frame, jacobian)
     formulas.move_to_tip(jacobian, n, frame)
@@ -195,7 +195,7 @@ def twist_jacobian(chain: Chain, actuation: np.ndarray) -> np.ndarray:
 
 
 def section_poses(
-    segment: Segment, columns: np.ndarray, start: np.ndarray, end: np.ndarray, actuation: np.ndarray
+    segment: Segment, columns: np.ndarray, start: np.ndarray, end: np.ndarray, q: np.ndarray
 ) -> np.ndarray:
     """Return poses (..., sections, 4, 4) of the ends of a segment's sections, in the base.
 
@@ -204,14 +204,14 @@ def section_poses(
 
     Args:
         segment: The segment.
-        columns: The places of its coordinates in the actuation.
+        columns: The places of its coordinates in q.
         start: Pose (..., 4, 4) of its start in the base.
         end: Pose (..., 4, 4) of its end, with the rigid length.
-        actuation: (..., n).
+        q: (..., n).
     """
-    n, x = segment.sections, np.moveaxis(actuation, -1, 0)
+    n, x = segment.sections, np.moveaxis(q, -1, 0)
     if segment.kind == 'torque':
-        poses = _link_poses(segment, columns, start, actuation)[..., 1:, :, :]
+        poses = _link_poses(segment, columns, start, q)[..., 1:, :, :]
     elif segment.kind == 'modal':
         lengths_m = segment.length_m * np.arange(1, n + 1) / n
         parts = [
@@ -220,14 +220,14 @@ def section_poses(
             )
             for length_m in lengths_m
         ]
-        chain = make_chain(parts, [columns] * n, np.zeros((2, actuation.shape[-1])))
+        chain = make_chain(parts, [columns] * n, np.zeros((2, q.shape[-1])))
         ends = [formulas.advance(chain, i, x, formulas.IDENTITY) for i in range(n)]
         local = np.stack([pcc.transforms(frame, x.shape[1:]) for frame in ends], axis=-3)
         poses = start[..., None, :, :] @ local
     else:
-        chain = make_chain([segment], [columns], np.zeros((2, actuation.shape[-1])))
+        chain = make_chain([segment], [columns], np.zeros((2, q.shape[-1])))
         shares = np.arange(1, n + 1)[:, None] / n
-        poses = start[..., None, :, :] @ pcc.arc_transforms(arcs(chain, actuation) * shares)
+        poses = start[..., None, :, :] @ pcc.arc_transforms(arcs(chain, q) * shares)
     poses[..., -1, :, :] = end
     poses[..., -1, :3, 3] -= segment.rigid_length_m * end[..., :3, 2]
     return poses
@@ -237,19 +237,19 @@ def points_of_links(
     segment: TorqueSegment,
     columns: np.ndarray,
     start: np.ndarray,
-    actuation: np.ndarray,
+    q: np.ndarray,
     shares: np.ndarray,
 ) -> np.ndarray:
     """Return points (..., m, 3) on the middle lines of a segment's links, in the base.
 
     Args:
         segment: The segment.
-        columns: The places of its coordinates in the actuation.
+        columns: The places of its coordinates in q.
         start: Pose (..., 4, 4) of its start in the base.
-        actuation: (..., n).
+        q: (..., n).
         shares: (m,) of its length at which the points are.
     """
-    links = _link_poses(segment, columns, start, actuation)
+    links = _link_poses(segment, columns, start, q)
     along = shares * segment.sections
     nearest = np.rint(along).astype(int)
     beside_m = (along - nearest) * segment.length_m / segment.sections
@@ -258,10 +258,10 @@ def points_of_links(
 
 
 def _link_poses(
-    segment: TorqueSegment, columns: np.ndarray, start: np.ndarray, actuation: np.ndarray
+    segment: TorqueSegment, columns: np.ndarray, start: np.ndarray, q: np.ndarray
 ) -> np.ndarray:
     """Return poses (..., sections + 1, 4, 4) of the start and of the ends of the sections."""
-    names = [c.name.removeprefix(f'{segment.name}_') for c in segment.actuation]
+    names = [c.name.removeprefix(f'{segment.name}_') for c in segment.coordinates]
     sections = [
         segment.model_copy(
             update={
@@ -277,6 +277,6 @@ def _link_poses(
         columns[[names.index(hinge.name)] if hinge.actuated else []]
         for hinge in segment.section_hinges
     ]
-    chain = make_chain(sections, of_sections, np.zeros((2, actuation.shape[-1])))
+    chain = make_chain(sections, of_sections, np.zeros((2, q.shape[-1])))
     start = start[..., None, :, :]
-    return np.concatenate([start, start @ segment_poses(chain, actuation)], axis=-3)
+    return np.concatenate([start, start @ segment_poses(chain, q)], axis=-3)

@@ -16,7 +16,7 @@ at theta = 0, where phi = 0 is taken for bellows. The other kinds know their phi
 of their bend.
 
 A segment of hinges is the product of its hinges' rotations (SoMo). Its u is the sum of the hinges'
-rotation vectors, which is that of its end as long as they bend one way.
+rotation vectors, which equals the rotation vector of its end while all bend in one plane.
 
 Sources: soft arm with 3-D vision, section 2 (bellows, closing twist); gripper digital twin, (4)-(8)
 (single bends, no closing twist); modal kinematics, (1)-(9) and (26)-(29) (modal); squid limbs
@@ -151,7 +151,7 @@ def advance_hinges(
 
 
 def bend(chain: Chain, i: int, x: Numbers) -> tuple[Number, Number, Number, Number, Number]:
-    """Return u_x, u_y [rad], the length [m], and cos and sin of phi of segment i at actuation x."""
+    """Return u_x, u_y [rad], the length [m], and cos and sin of phi of segment i at q = x."""
     first = chain.firsts[i]
     if chain.kinds[i] == BELLOWS:
         matrix = chain.arc_matrices[i]
@@ -188,7 +188,7 @@ def bend(chain: Chain, i: int, x: Numbers) -> tuple[Number, Number, Number, Numb
 def bend_slope(chain: Chain, i: int, j: int, x: Numbers) -> tuple[Number, Number, Number, Number]:
     """Derivatives of u_x, u_y, the length and phi of segment i by its j-th coordinate.
 
-    The derivative of phi is that of tendons; `twists` adds that of bellows.
+    The derivative of phi holds for tendons; `twists` adds the term of bellows.
     """
     first = chain.firsts[i]
     if chain.kinds[i] == BELLOWS:
@@ -309,8 +309,8 @@ def move_to_tip(jacobian: Numbers, count: int, frame: Frame) -> None:
         jacobian[j, 2] = jacobian[j, 2] + wx * frame[10] - wy * frame[9]
 
 
-def principles(chain: Chain, x: Numbers, present: Numbers) -> tuple[Number, Number, Number]:
-    """Penalties of the arm paper's three principles at actuation x, but for the vacuum.
+def ik_penalties(chain: Chain, x: Numbers, present: Numbers) -> tuple[Number, Number, Number]:
+    """Penalties of the arm paper's three principles at q = x, without the vacuum term.
 
     Args:
         chain: `chain.Chain`.

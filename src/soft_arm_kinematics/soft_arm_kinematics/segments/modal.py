@@ -1,13 +1,13 @@
 r"""Modal kinematics of a planar bending bellows: one pressure in, a curve out (modal paper, 8-29).
 
-    theta(s, q) = psi(s)^T A eta(q),
-    psi = [1, s/l, .., (s/l)^(v-1)],   eta = [1, q/u, .., (q/u)^(w-1)],
+    theta(s, p) = psi(s)^T A eta(p),
+    psi = [1, s/l, .., (s/l)^(v-1)],   eta = [1, p/u, .., (p/u)^(w-1)],
     dP/ds = (sin theta, 0, cos theta).
 
 theta is the tangent's angle from the base's z axis towards x, so that R = Ry(theta) and this model
 agrees with `pcc` where the curve is an arc with phi = 0. The paper draws the straight bellows along
 its x axis: its x is our z and its z our x, and its monomials of pixels and psi are ours with l = 1
-px, u = 1 psi (`paper_coefficients`). Arc length s and pressure q are scaled by the bellows' own l
+px, u = 1 psi (`paper_coefficients`). Arc length s and pressure p are scaled by the bellows' own l
 and u because monomials of metres and pascals have a design matrix with a condition number of 1e20.
 
 Integrals over s are Gauss-Legendre sums of `NODES` nodes, exact to rounding for bends of up to two
@@ -44,7 +44,7 @@ class ModalModel:
 
     Attributes:
         coefficients_rad: A, (v, w): row i multiplies (s / length_unit_m)^i, column j multiplies
-            (q / pressure_unit_pa)^j.
+            (p / pressure_unit_pa)^j.
         length_m: Length of the backbone [m]; it does not stretch.
         length_unit_m, pressure_unit_pa: Scales l [m] and u [Pa] of the bases.
         pressure_limits_pa: Lowest and highest gauge pressure [Pa] that the model holds for.
@@ -104,10 +104,10 @@ class ModalModel:
         Raises:
             KinematicsError: If a pressure or an arc length is not finite or outside its limits.
         """
-        q, s = self.checked_pressures(pressures_pa), self._checked_sites(arc_lengths_m)
-        sideways, along, _, _ = self._ends(s, q[..., None])
+        p, s = self.checked_pressures(pressures_pa), self._checked_sites(arc_lengths_m)
+        sideways, along, _, _ = self._ends(s, p[..., None])
         positions = np.stack([sideways, along], axis=-1)
-        return positions, self.angles(s, q[..., None])
+        return positions, self.angles(s, p[..., None])
 
     def tip(self, pressures_pa: ArrayLike) -> np.ndarray:
         """Return the tip's planar pose (..., 3) = x, z [m], theta [rad]. Raises as `shape`."""
@@ -120,9 +120,9 @@ class ModalModel:
 
     def tip_slopes(self, pressures_pa: ArrayLike) -> np.ndarray:
         """Return the derivative of `tip` by the pressure, (..., 3) [m/Pa, m/Pa, rad/Pa] (27-29)."""
-        q = self.checked_pressures(pressures_pa)
-        _, _, sideways, along = self._ends(np.array(self.length_m), q)
-        return np.stack([sideways, along, self.angle_slopes(self.length_m, q)], axis=-1)
+        p = self.checked_pressures(pressures_pa)
+        _, _, sideways, along = self._ends(np.array(self.length_m), p)
+        return np.stack([sideways, along, self.angle_slopes(self.length_m, p)], axis=-1)
 
     def _ends(self, sites_m: np.ndarray, pressures_pa: np.ndarray) -> tuple[np.ndarray, ...]:
         sites = np.multiply.outer(UNIT_NODES, sites_m / self.length_unit_m)
@@ -141,16 +141,16 @@ class ModalModel:
 
     def checked_pressures(self, pressures_pa: ArrayLike) -> np.ndarray:
         """The pressures as an array; KinematicsError if one is not finite or outside the limits."""
-        q, (low, high) = np.asarray(pressures_pa, dtype=float), self.pressure_limits_pa
+        p, (low, high) = np.asarray(pressures_pa, dtype=float), self.pressure_limits_pa
         slack = RELATIVE_TOLERANCE * (high - low)
-        bad = ~((q >= low - slack) & (q <= high + slack))
+        bad = ~((p >= low - slack) & (p <= high + slack))
         if bad.any():
             raise KinematicsError(
-                f'pressure {q[bad][0]:.7g} Pa is outside the {low:.7g}..{high:.7g} Pa '
+                f'pressure {p[bad][0]:.7g} Pa is outside the {low:.7g}..{high:.7g} Pa '
                 'of the modal model: '
                 'give a pressure inside, or fit a model over a wider range'
             )
-        return q
+        return p
 
     def _checked_sites(self, arc_lengths_m: ArrayLike) -> np.ndarray:
         s = np.asarray(arc_lengths_m, dtype=float)

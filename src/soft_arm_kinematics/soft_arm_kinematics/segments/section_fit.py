@@ -24,8 +24,8 @@ def values_through(
 
     Returns:
         Values (3 n + 2,) as `sections.arc_sections`, and the pose (4, 4) of the chain at its end.
-        All its sections end at the points. Its z axis is the nearest to that of `T_end` which the
-        two joints at the end allow: equal for a plane bend.
+        All its sections end at the points. Its z axis is as near to the z axis of `T_end`
+        as the two joints at the end allow: equal for a planar bend.
     """
     rotation, origin_m = T_start[:3, :3], T_start[:3, 3]
     values: list[float] = []

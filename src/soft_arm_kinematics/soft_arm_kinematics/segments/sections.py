@@ -38,7 +38,7 @@ def joint_values(shape: Configuration, form: Form = 'chord') -> np.ndarray:
     """Joint values of a robot's chain, in the order of `soft_arm_description.urdf.joint_names`.
 
     Args:
-        shape: The arm at one actuation.
+        shape: One configuration of an arm.
         form: As above.
 
     Returns:
@@ -50,7 +50,7 @@ def joint_values(shape: Configuration, form: Form = 'chord') -> np.ndarray:
             not exist for a segment.
     """
     arm, values = shape.arm, []
-    x = np.moveaxis(shape.actuation, -1, 0)
+    x = np.moveaxis(shape.q, -1, 0)
     for i, segment in enumerate(arm.robot.segments):
         if segment.kind == 'torque':
             if form != 'chord':
@@ -70,7 +70,7 @@ def joint_values(shape: Configuration, form: Form = 'chord') -> np.ndarray:
             values.append(
                 curve_sections(
                     ModalModel.of_segment(segment),
-                    float(shape.actuation[arm.columns[i][0]]),
+                    float(shape.q[arm.columns[i][0]]),
                     segment.phi_rad,
                     segment.sections,
                     segment.closing_twist,

@@ -1,4 +1,4 @@
-"""What the tip can reach: a table of sampled poses, and the set of reachable positions."""
+"""Workspace of the tip: a table of sampled poses, and the set of reachable positions."""
 
 from soft_arm_kinematics.workspace.reachable import ReachableSet, reachable_set
 from soft_arm_kinematics.workspace.table import WorkspaceTable, build_table

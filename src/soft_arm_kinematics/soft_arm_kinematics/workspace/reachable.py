@@ -8,7 +8,6 @@ points drawn in each of its cells (stratified Monte Carlo): cell size causes no 
 is known.
 """
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -16,7 +15,6 @@ import numpy as np
 from scipy.ndimage import binary_dilation, binary_erosion
 from scipy.spatial import cKDTree
 
-from soft_arm_description.segments import Segment
 from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ik.refine import refine
@@ -119,7 +117,7 @@ def reachable_set(
 
 def check_moves_in_space(arm: Arm) -> None:
     """Raise KinematicsError if the tip moves on a line or surface only, which has no volume."""
-    planes = {plane for s in arm.robot.segments for plane in _bending_planes_deg(s)}
+    planes = {plane for s in arm.robot.segments for plane in s.bending_planes_deg}
     if arm.n_actuators >= 3 and (None in planes or len(planes) > 1):
         return
     kinds = ', '.join(sorted({s.kind for s in arm.robot.segments}))
@@ -127,18 +125,6 @@ def check_moves_in_space(arm: Arm) -> None:
         f'the tip of {arm.robot.name} ({kinds}) moves with {arm.n_actuators} coordinate(s), on a '
         'line or surface, which has no volume: compute single points with `softarm kinematics fk`'
     )
-
-
-def _bending_planes_deg(segment: Segment) -> set[float | None]:
-    """Return the directions [deg] in which a segment bends, in half a turn; None: in any."""
-    if segment.kind == 'single_bend' or segment.kind == 'modal':
-        return {round(segment.phi_deg % 180.0, 6)}
-    if segment.kind == 'torque':
-        axes = [hinge.axis for hinge in segment.hinges if hinge.stiffness_n_m_rad is not None]
-        return {
-            None if z else round(math.degrees(math.atan2(-x, y)) % 180.0, 6) for x, y, z in axes
-        }
-    return {None}
 
 
 class _Reach:
@@ -150,18 +136,18 @@ class _Reach:
     def from_starts(
         self, starts: np.ndarray, points_m: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Test which points (m, 3) are reached from their starts (m, n); return actuation too."""
+        """Test which points (m, 3) are reached from their starts (m, n); return q too."""
         found, residuals_m, _ = refine(self._arm, starts, points_m)
         return residuals_m < _RESIDUAL_M, found
 
     def from_table(self, points_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Test which points (m, 3) are reached from near table poses; return actuation too."""
+        """Test which points (m, 3) are reached from near table poses; return q too."""
         rows = self._table.near(points_m, _STARTS)
         reached = np.zeros(len(points_m), dtype=bool)
-        found = np.empty((len(points_m), self._table.actuation.shape[1]))
+        found = np.empty((len(points_m), self._table.q.shape[1]))
         for start in rows.T:
             open_ = np.flatnonzero(~reached)
-            good, ended = self.from_starts(self._table.actuation[start[open_]], points_m[open_])
+            good, ended = self.from_starts(self._table.q[start[open_]], points_m[open_])
             found[open_[good]], reached[open_[good]] = ended[good], True
         return reached, found
 
@@ -173,8 +159,8 @@ def _cells_inside(
     cell_m: float,
     shape: tuple[int, ...],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Test which cells' centres are reached; return actuation (i, j, k, n) too."""
-    inside, found = np.zeros(shape, dtype=bool), np.full((*shape, table.actuation.shape[1]), np.nan)
+    """Test which cells' centres are reached; return q (i, j, k, n) too."""
+    inside, found = np.zeros(shape, dtype=bool), np.full((*shape, table.q.shape[1]), np.nan)
     inside[tuple(np.rint((table.tips_m - origin_m) / cell_m).astype(int).T)] = True
     asked = np.argwhere(binary_dilation(inside))
     inside[tuple(asked.T)], found[tuple(asked.T)] = reach.from_table(origin_m + asked * cell_m)

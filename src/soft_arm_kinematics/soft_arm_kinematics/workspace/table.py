@@ -19,12 +19,12 @@ class WorkspaceTable:
     """Sampled workspace of an arm.
 
     Attributes:
-        actuation: (m, n) float32; lengths [m] for bellows.
+        q: (m, n) float32; lengths [m] for bellows.
         tips_m: (m, 3) float32 tip positions [m] in the base frame.
     """
 
-    def __init__(self, actuation: np.ndarray, tips_m: np.ndarray):
-        self.actuation, self.tips_m = actuation, tips_m
+    def __init__(self, q: np.ndarray, tips_m: np.ndarray):
+        self.q, self.tips_m = q, tips_m
         self._tree = cKDTree(tips_m, balanced_tree=False, compact_nodes=False)
 
     def near(self, points_m: np.ndarray, count: int) -> np.ndarray:
@@ -41,7 +41,7 @@ class WorkspaceTable:
 
 def build_table(arm: Arm, points: int = POINTS) -> WorkspaceTable:
     """Sample the workspace of an arm at the given number of points, on all cores."""
-    low, high = arm.actuation_limits
+    low, high = arm.q_limits
     share = np.random.Generator(np.random.SFC64(1)).random(
         (points, arm.n_actuators), dtype=np.float32
     )

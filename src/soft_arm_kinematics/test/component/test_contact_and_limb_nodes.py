@@ -88,8 +88,9 @@ class Graph:
         self.pressures.publish(pressures)
         self.until(
             lambda: (
-                self.nodes[0]._pressures
-                and self.nodes[0]._pressures[-1][0] >= 100 + k // 30 + (k % 30) * 0.033 - 1e-6
+                self.nodes[0]._pressures.samples
+                and self.nodes[0]._pressures.samples[-1][0]
+                >= 100 + k // 30 + (k % 30) * 0.033 - 1e-6
             )
         )
         self.poses.publish(pose)
@@ -118,7 +119,7 @@ def test_contact_is_detected_and_located(graph):
 
 
 def test_the_covariance_of_the_pose_is_the_noise(graph):
-    """A tracker ten times noisier than the parameters say, which tells so, raises no alarm."""
+    """A noisy tracker that reports its covariance raises no alarm."""
     model = ModalModel.of_segment(load_robot('modal_bellows').segments[0])
     q, sigma = PSI_PA * np.arange(0.0, 16.0, 0.25), 10.0 * np.array([0.5e-3, 0.5e-3, 5.24e-3])
     poses = model.tip(q) + np.random.default_rng(1).standard_normal((len(q), 3)) * sigma
@@ -169,7 +170,7 @@ def test_limbs_move_and_carry_their_frames(graph):
     graph.until(lambda: graph.heard.get('/tf'))
     frames = {t.child_frame_id: t for t in graph.heard['/tf'][-1].transforms}
     moved = frames['squid_camera_frame'].transform.translation
-    expected = limbs.arms[2].fk([theta, phi, ell])[:3, 3]
+    expected = limbs.arms[2].at([theta, phi, ell]).tip_m
     assert [moved.x, moved.y, moved.z] == pytest.approx(expected) and 'squid_light_frame' in frames
     nan = math.nan
     for segments, *arcs, word in (
@@ -222,4 +223,4 @@ def test_poses_that_are_none_are_ignored(graph):
     spoilt('camera', lambda m: setattr(m.header, 'frame_id', 'camera'))
     spoilt('same time', lambda m: setattr(m.header.stamp, 'sec', 5))
     for value in (nan, math.inf, -1e-9):
-        graph.send(0, 5e4, model.tip(5e4), np.eye(6) * value)  # no covariance that tells anything
+        graph.send(0, 5e4, model.tip(5e4), np.eye(6) * value)  # not a usable covariance

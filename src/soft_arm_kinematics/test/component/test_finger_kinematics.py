@@ -89,7 +89,7 @@ def test_frames_of_the_finger_hang_on_the_flange(graph):
         'soft_gripper_tip_by_model'
     ]
     assert {t.header.frame_id for t in frames.values()} == {'soft_gripper_base_link'}
-    poses = make_arm(robot).segment_poses([100e3])
+    poses = make_arm(robot).at([100e3]).segment_poses
     for name, pose in zip(frames, [*poses, poses[-1]], strict=True):
         assert matrix(frames[name]) == pytest.approx(pose, abs=1e-12)
     assert np.rad2deg(heard['configuration'][-1].phi_rad) == pytest.approx([12.0, 8.8, 6.0, 3.3])
@@ -105,5 +105,5 @@ def test_a_pressure_beyond_the_range_is_said_and_its_end_used(graph):
         lambda: publisher.publish(ChamberPressures(names=['finger'], pressures_pa=[123e3])),
     )
     tip = heard['tf'][-1][-1]
-    assert matrix(tip) == pytest.approx(make_arm(robot).fk([120e3]), abs=1e-12)
+    assert matrix(tip) == pytest.approx(make_arm(robot).at([120e3]).tip_pose, abs=1e-12)
     assert '3000 Pa beyond' in node._status()[1]

@@ -98,7 +98,7 @@ def test_shape_follows_pressures(graph):
     stamp = graph.send(pressures_pa)
     graph.until(lambda: all(graph.heard.values()))
     arm = load_arm('two_module_arm', 'virtual')
-    shape = arm.configuration(arm.lengths(pressures_pa))
+    shape = arm.at(arm.lengths(pressures_pa))
     heard = graph.heard['configuration'][-1]
     assert heard.header.stamp == stamp and list(heard.segments) == ['module_1', 'module_2']
     assert np.array([heard.theta_rad, heard.phi_rad, heard.ell_m]) == pytest.approx(
@@ -145,7 +145,7 @@ def test_solutions_reach_the_target(graph):
     )
     arm = load_arm('two_module_arm', 'virtual')
     for solution in answer.solutions:
-        assert arm.tip(arm.lengths(np.array(solution.pressures_pa))) == pytest.approx(
+        assert arm.at(arm.lengths(np.array(solution.pressures_pa))).tip_m == pytest.approx(
             [0.06, -0.03, 0.22], abs=1e-6
         )
         assert list(solution.names) == list(arm.robot.chambers)
@@ -158,13 +158,8 @@ def test_present_lengths_default_to_the_measured_pressures(graph):
     pressures_pa = [40e3, -20e3, 10e3, 0.0, 30e3, -30e3]
     graph.send(pressures_pa)
     lengths_m = arm.lengths(pressures_pa)
-    graph.until(
-        lambda: (
-            graph.nodes[1]._actuation is not None
-            and np.allclose(graph.nodes[1]._actuation, lengths_m)
-        )
-    )
-    answer = graph.ask(*arm.tip(lengths_m))
+    graph.until(lambda: graph.nodes[1]._q is not None and np.allclose(graph.nodes[1]._q, lengths_m))
+    answer = graph.ask(*arm.at(lengths_m).tip_m)
     assert min(s.score_angle_change for s in answer.solutions) == pytest.approx(0.0, abs=1e-6)
 
 

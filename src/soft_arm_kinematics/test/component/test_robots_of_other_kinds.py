@@ -55,14 +55,14 @@ def until(nodes, condition):
 def test_solve_ik_answers_for_every_kind(start, robot):
     arm, node = load_arm(robot), start(InverseKinematicsNode, robot=robot, rig='virtual')
     until([node], lambda: node._solver)
-    actuation = arm.actuation_limits.T @ [0.4, 0.6]
+    q = arm.q_limits.T @ [0.4, 0.6]
     node._on_pressures(
         ChamberPressures(
             names=list(arm.robot.chambers), pressures_pa=[1e3] * len(arm.robot.chambers)
         )
     )
     request, response = SolveIK.Request(), SolveIK.Response()
-    request.target.x, request.target.y, request.target.z = arm.fk(actuation)[:3, 3].tolist()
+    request.target.x, request.target.y, request.target.z = arm.at(q).tip_m.tolist()
     node._on_solve(request, response)
     assert response.error_code == SolveIK.Response.NONE and len(response.solutions)
     solution = response.solutions[0]
@@ -71,9 +71,9 @@ def test_solve_ik_answers_for_every_kind(start, robot):
         len(solution.pressures_pa) == len(arm.robot.chambers)
         and len(solution.configuration.theta_rad) == arm.n_segments
     )
-    if arm.set_by_pressures:
-        assert arm.fk(np.array(solution.pressures_pa))[:3, 3] == pytest.approx(
-            arm.fk(actuation)[:3, 3], abs=1e-6
+    if arm.is_pressure_driven:
+        assert arm.at(np.array(solution.pressures_pa)).tip_m == pytest.approx(
+            arm.at(q).tip_m, abs=1e-6
         )
 
 

@@ -24,8 +24,8 @@ def devices():
     return ['cpu', 'cuda'] if torch.cuda.is_available() else ['cpu']
 
 
-BACKENDS = {  # poses and Jacobians of an arm at actuation (..., n)
-    'numpy': (lambda arm, x: arm.fk(x), lambda arm, x: arm.twist_jacobian(x)),
+BACKENDS = {  # poses and Jacobians of an arm at q (..., n)
+    'numpy': (lambda arm, x: arm.at(x).tip_pose, lambda arm, x: arm.at(x).twist_jacobian),
     'compiled': (fk_batch, twist_jacobian_batch),
 } | {
     device: (
@@ -40,15 +40,15 @@ each_backend = pytest.mark.parametrize(
 )
 
 
-def random_actuation(arm, count):
-    return np.random.default_rng(0).uniform(*arm.actuation_limits, (count, arm.n_actuators))
+def random_q(arm, count):
+    return np.random.default_rng(0).uniform(*arm.q_limits, (count, arm.n_actuators))
 
 
-def central_differences(fk, actuation, steps):
+def central_differences(fk, q, steps):
     """Twist of the tip per unit of each coordinate, (m, 6, n), from poses alone."""
-    rotation, columns = fk(actuation)[:, :3, :3], []
+    rotation, columns = fk(q)[:, :3, :3], []
     for shift in np.diag(steps):
-        rate = (fk(actuation + shift) - fk(actuation - shift)) / (2 * np.abs(shift).max())
+        rate = (fk(q + shift) - fk(q - shift)) / (2 * np.abs(shift).max())
         spin = rate[:, :3, :3] @ rotation.swapaxes(1, 2)
         columns.append([*rate[:, :3, 3].T, spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]])
     return np.transpose(columns, (2, 1, 0))
@@ -57,22 +57,22 @@ def central_differences(fk, actuation, steps):
 @each_backend
 def test_jacobians_are_the_slopes_of_the_poses(any_arm, backend):
     fk, jacobian = BACKENDS[backend]
-    actuation = random_actuation(any_arm, 20)
-    steps = 1e-5 * np.diff(any_arm.actuation_limits, axis=0)[0]
-    found = jacobian(any_arm, actuation)
-    numeric = central_differences(lambda x: fk(any_arm, x), actuation, steps)
+    q = random_q(any_arm, 20)
+    steps = 1e-5 * np.diff(any_arm.q_limits, axis=0)[0]
+    found = jacobian(any_arm, q)
+    numeric = central_differences(lambda x: fk(any_arm, x), q, steps)
     assert np.all(np.abs(found - numeric) <= 1e-6 * np.abs(found).max(axis=(0, 1)))
 
 
 @each_backend
 def test_backends_agree(any_arm, backend):
     fk, jacobian = BACKENDS[backend]
-    actuation = random_actuation(any_arm, 300).reshape(3, 100, -1)
+    q = random_q(any_arm, 300).reshape(3, 100, -1)
     if all(any_arm.closing_twists):
-        actuation[0, 0] = any_arm.rest_actuation  # straight
-    assert fk(any_arm, actuation) == pytest.approx(any_arm.fk(actuation), abs=1e-9)
-    plain = any_arm.twist_jacobian(actuation)
-    assert jacobian(any_arm, actuation) == pytest.approx(plain, abs=1e-9 * np.abs(plain).max())
+        q[0, 0] = any_arm.rest_q  # straight
+    assert fk(any_arm, q) == pytest.approx(any_arm.at(q).tip_pose, abs=1e-9)
+    plain = any_arm.at(q).twist_jacobian
+    assert jacobian(any_arm, q) == pytest.approx(plain, abs=1e-9 * np.abs(plain).max())
 
 
 @each_backend
@@ -91,7 +91,7 @@ def test_poses_and_jacobians_pass_smoothly_through_the_straight_arm(paper_arm, b
 @pytest.mark.parametrize('device', ['abacus', 'cuda:99'])
 def test_a_device_that_is_not_there_is_said_in_one_line(paper_arm, device):
     with pytest.raises(KinematicsError, match=f"device '{device}'") as caught:
-        fk_batch(paper_arm, paper_arm.rest_actuation, device=device)
+        fk_batch(paper_arm, paper_arm.rest_q, device=device)
     assert '\n' not in str(caught.value)
 
 
@@ -101,5 +101,5 @@ def test_without_torch_one_line_says_what_to_do(paper_arm, monkeypatch):
     monkeypatch.setitem(sys.modules, 'torch', None)
     monkeypatch.delitem(sys.modules, 'soft_arm_kinematics.backends.torch_batch', raising=False)
     with pytest.raises(KinematicsError, match='needs torch') as caught:
-        fk_batch(paper_arm, paper_arm.rest_actuation, device='cpu')
+        fk_batch(paper_arm, paper_arm.rest_q, device='cpu')
     assert '\n' not in str(caught.value)

@@ -32,10 +32,10 @@ def test_fk_takes_values_outside_the_limits_only_when_asked(capsys, monkeypatch)
     assert json.loads(capsys.readouterr().out)['within_limits'] is True
     outside = ['--lengths-m', '0.1', '0.5', *['0.1'] * 4]
     assert main(['fk', *outside]) == 2
-    told = capsys.readouterr().err
+    output = capsys.readouterr().err
     assert (
-        all(words in told for words in ('m1_b2 is 0.5 m', '0.07..0.195 m', '--beyond-limits'))
-        and told.count('\n') == 1
+        all(words in output for words in ('m1_b2 is 0.5 m', '0.07..0.195 m', '--beyond-limits'))
+        and output.count('\n') == 1
     )
     assert main(['fk', *outside, '--beyond-limits', '--json']) == 0
     assert json.loads(capsys.readouterr().out)['within_limits'] is False
@@ -62,8 +62,8 @@ def test_fk_takes_values_outside_the_limits_only_when_asked(capsys, monkeypatch)
 def test_every_command_answers_or_names_the_kind(capsys, monkeypatch, tmp_path, robot, command):
     """For every kind of robot a command works, or says in one line which kind it cannot serve."""
     arm = load_arm(robot)
-    middle = arm.actuation_limits.mean(axis=0)
-    target = [repr(x) for x in arm.fk(middle)[:3, 3].tolist()]
+    middle = arm.q_limits.mean(axis=0)
+    target = [repr(x) for x in arm.at(middle).tip_m.tolist()]
     values = [repr(x) for x in middle.tolist()]
     chambers = ['0'] * max(len(arm.robot.chambers), 1)
     argv = {
@@ -80,16 +80,16 @@ def test_every_command_answers_or_names_the_kind(capsys, monkeypatch, tmp_path, 
         if arm.n_actuators > 3:
             return  # the same code as for three coordinates, and slow
     code = (ik.main if command == 'explain' else main)([*argv, '--robot', robot])
-    told = capsys.readouterr().err
+    output = capsys.readouterr().err
     works = {
         'lengths': isinstance(arm, BellowsArm),
-        'pressures': arm.set_by_pressures,
+        'pressures': arm.is_pressure_driven,
         'workspace': arm.n_actuators > 2,
     }.get(command, True)
-    assert code == (0 if works else 2), told
+    assert code == (0 if works else 2), output
     if not works:
         kind = arm.robot.segments[0].kind
-        assert robot in told and kind in told and told.count('\n') == 1 and len(told) <= 301
+        assert robot in output and kind in output and output.count('\n') == 1 and len(output) <= 301
 
 
 def test_ik_json_is_the_inverse_of_fk(capsys):
@@ -108,7 +108,7 @@ def test_ik_json_is_the_inverse_of_fk(capsys):
 @pytest.mark.parametrize('robot', sorted(shipped_robots()))
 def test_standard_input_answers_every_robot(capsys, monkeypatch, robot):
     arm = load_arm(robot)
-    rows = np.random.default_rng(0).uniform(*arm.actuation_limits, (3, arm.n_actuators))
+    rows = np.random.default_rng(0).uniform(*arm.q_limits, (3, arm.n_actuators))
     monkeypatch.setattr('sys.stdin', io.StringIO(json.dumps(rows.tolist())))
     assert (
         main(
@@ -127,7 +127,7 @@ def test_standard_input_answers_every_robot(capsys, monkeypatch, robot):
     assert (
         list(answer) == ['poses', 'actuator_radius_m', 'within_limits']
         and all(answer['within_limits'])
-        and answer['poses'] == arm.fk(rows).tolist()
+        and answer['poses'] == arm.at(rows).tip_pose.tolist()
     )
     assert answer['actuator_radius_m'] == (0.03 if isinstance(arm, BellowsArm) else None)
 
@@ -149,9 +149,9 @@ def test_arcs_only_leaves_out_rigid_parts(capsys, monkeypatch, tmp_path):
 def test_large_batches_are_answered_compiled_with_the_same_poses(monkeypatch):
     arm = make_arm(load_robot('two_module_arm'))
     rows = np.random.default_rng(1).uniform(*arm.length_limits_m, (50, 6))
-    few = kinematics._poses(arm, rows, None)
+    few = kinematics._poses(arm, rows)
     monkeypatch.setattr(kinematics, 'COMPILED_FROM', 1)
-    assert kinematics._poses(arm, rows, None) == pytest.approx(few, abs=1e-13)
+    assert kinematics._poses(arm, rows) == pytest.approx(few, abs=1e-13)
 
 
 def test_targets_on_standard_input(capsys, monkeypatch):

@@ -13,10 +13,8 @@ from soft_arm_kinematics.calibration.curve_families import (
     FAMILIES,
     Cubic,
     MonotoneSpline,
-    _held_out_rms,
-    branches,
-    fit_best,
 )
+from soft_arm_kinematics.calibration.curve_fit import _held_out_rms, branches, fit_best
 from soft_arm_kinematics.calibration.pressure_bend import fit_bends
 from soft_arm_kinematics.calibration.pressure_length import (
     PressureLength,
@@ -158,7 +156,7 @@ def test_command_writes_errors_branches_and_a_plot(tmp_path, capsys):
     arguments = [
         '--data',
         str(tmp_path / 'points.csv'),
-        '--out',
+        '--output',
         str(tmp_path / 'c.yaml'),
         '--plot',
         str(tmp_path / 'c.png'),
@@ -198,7 +196,7 @@ def test_bends_of_a_finger_are_cubics_for_its_robot_file(tmp_path, capsys):
         'cubic',
     ]
     assert (
-        main([*arguments, '--out', str(tmp_path / 'b.yaml')]) == 0
+        main([*arguments, '--output', str(tmp_path / 'b.yaml')]) == 0
         and 'bend [deg]' in capsys.readouterr().out
     )
     saved = yaml.safe_load((tmp_path / 'b.yaml').read_text())['values']['segments']

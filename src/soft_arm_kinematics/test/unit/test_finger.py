@@ -93,16 +93,16 @@ def test_tip_in_the_robots_base_is_the_papers(pressure_pa, phi_deg, seed):
         'xyz', robot.base.rpy_deg, degrees=True
     ).as_matrix()
     T_flange_mount[:3, 3] = robot.base.position_m
-    assert T_base_flange @ T_flange_mount @ make_arm(robot).fk([pressure_pa]) == pytest.approx(
-        expected, abs=1e-8
-    )
+    assert T_base_flange @ T_flange_mount @ make_arm(robot).at(
+        [pressure_pa]
+    ).tip_pose == pytest.approx(expected, abs=1e-8)
 
 
 def test_out_of_plane_pieces_leave_the_plane():
     """The paper's forced phi = 12, 8.8, 6, 3.3 deg at 100 kPa."""
-    tip = make_arm(with_phi(PAPER_PHI_DEG)).fk([100e3])
-    assert abs(make_arm(FINGER).fk([100e3])[1, 3]) < 1e-15 and tip[1, 3] > 5e-3
-    shape = make_arm(with_phi(PAPER_PHI_DEG)).configuration(np.array([-50e3]))
+    tip = make_arm(with_phi(PAPER_PHI_DEG)).at([100e3]).tip_pose
+    assert abs(make_arm(FINGER).at([100e3]).tip_pose[1, 3]) < 1e-15 and tip[1, 3] > 5e-3
+    shape = make_arm(with_phi(PAPER_PHI_DEG)).at(np.array([-50e3]))
     assert (
         np.rad2deg(shape.phi_rad) == pytest.approx(PAPER_PHI_DEG)
         and (shape.theta_rad < 0).all()
@@ -112,13 +112,13 @@ def test_out_of_plane_pieces_leave_the_plane():
 
 def test_pressures_are_the_actuation():
     arm = make_arm(FINGER)
-    assert arm.actuation_at([1e4]).tolist() == [1e4] and arm.clip_pressures(
-        np.array([130e3])
-    ).tolist() == [120e3]
-    line = arm.configuration([80e3]).backbone(5)
-    assert line[::5][1:] == pytest.approx(arm.segment_poses([80e3])[:, :3, 3], abs=1e-12)
+    assert arm.q_at([1e4]).tolist() == [1e4] and arm.clip_pressures(np.array([130e3])).tolist() == [
+        120e3
+    ]
+    line = arm.at([80e3]).backbone(5)
+    assert line[::5][1:] == pytest.approx(arm.at([80e3]).segment_poses[:, :3, 3], abs=1e-12)
     with pytest.raises(KinematicsError, match='pressures alone do not set.*tendon'):
-        make_arm(load_robot('squid_camera')).actuation_at([])
+        make_arm(load_robot('squid_camera')).q_at([])
 
 
 @pytest.fixture
@@ -149,11 +149,11 @@ def test_calibrated_bends_replace_the_nominal_ones(twin, measured):
     save_bends(twin, measured)
     arm = load_arm('four_piece_finger', 'twin')
     assert not any(segment.nominal for segment in arm.robot.segments)
-    assert arm.configuration(np.array([50e3])).theta_rad == pytest.approx(
+    assert arm.at(np.array([50e3])).theta_rad == pytest.approx(
         [0.02 * (i + 1) + 0.1 + 2.5e-3 for i in range(4)]
     )
-    assert arm.fk([50e3]) == pytest.approx(
-        make_arm(with_bends(FINGER, measured)).fk([50e3]), abs=1e-12
+    assert arm.at([50e3]).tip_pose == pytest.approx(
+        make_arm(with_bends(FINGER, measured)).at([50e3]).tip_pose, abs=1e-12
     )
     assert load_arm('modal_bellows', 'twin').robot == load_robot('modal_bellows')  # no such segment
 

@@ -47,12 +47,10 @@ def skew_rod():
     return rod(sections=7, hinges=SKEW, rigid_length_m=0.02, disc=None)
 
 
-def poses_of_urdf(arm, actuation):
+def poses_of_urdf(arm, q):
     """T_base_link of every link, from the URDF's text and the joint values alone."""
     tree = ElementTree.fromstring(robot_urdf(arm.robot))
-    values = dict(
-        zip(joint_names(arm.robot), joint_values(arm.configuration(actuation)), strict=True)
-    )
+    values = dict(zip(joint_names(arm.robot), joint_values(arm.at(q)), strict=True))
     poses = {arm.robot.base.frame: np.eye(4)}
     for joint in tree.findall('joint'):
         step = np.eye(4)
@@ -67,9 +65,9 @@ def poses_of_urdf(arm, actuation):
 
 @pytest.mark.parametrize('arm', [rod(), skew_rod()], ids=['finger', 'skew'])
 def test_the_urdf_bends_as_the_kinematics(arm):
-    for actuation in np.random.default_rng(1).uniform(*arm.actuation_limits, (5, arm.n_actuators)):
-        tip = poses_of_urdf(arm, actuation)[f'{arm.robot.base.frame_prefix}finger_end']
-        assert tip == pytest.approx(arm.fk(actuation), abs=1e-8)
+    for q in np.random.default_rng(1).uniform(*arm.q_limits, (5, arm.n_actuators)):
+        tip = poses_of_urdf(arm, q)[f'{arm.robot.base.frame_prefix}finger_end']
+        assert tip == pytest.approx(arm.at(q).tip_pose, abs=1e-8)
 
 
 def test_many_hinges_come_to_an_arc_with_the_second_power():
@@ -79,26 +77,26 @@ def test_many_hinges_come_to_an_arc_with_the_second_power():
         stiffness = 2e-3 / (0.1 / sections)
         arm = rod(sections=sections, hinges=[hinge(stiffness_n_m_rad=stiffness)])
         theta = 0.03 * 0.1 / 2e-3
-        assert arm.configuration([0.03]).theta_rad == pytest.approx([theta])
+        assert arm.at([0.03]).theta_rad == pytest.approx([theta])
         arc_m = 0.1 / theta * np.array([1.0 - np.cos(theta), 0.0, np.sin(theta)])
-        errors_m.append(np.linalg.norm(arm.tip([0.03]) - arc_m))
+        errors_m.append(np.linalg.norm(arm.at([0.03]).tip_m - arc_m))
     assert np.log2(np.array(errors_m[:-1]) / errors_m[1:]) == pytest.approx([2.0, 2.0], abs=0.1)
 
 
 def test_a_hinge_stops_at_its_limit():
     arm = rod(hinges=[hinge(limits_rad=[-0.1, 0.05])])
-    assert arm.fk([0.5]) == pytest.approx(arm.fk([0.005]), abs=1e-12)
-    assert not arm.twist_jacobian([0.5]).any() and arm.twist_jacobian([0.004]).any()
-    assert arm.configuration([-1.0]).theta_rad == pytest.approx([1.0])
+    assert arm.at([0.5]).tip_pose == pytest.approx(arm.at([0.005]).tip_pose, abs=1e-12)
+    assert not arm.at([0.5]).twist_jacobian.any() and arm.at([0.004]).twist_jacobian.any()
+    assert arm.at([-1.0]).theta_rad == pytest.approx([1.0])
 
 
 @pytest.mark.parametrize('arm', [rod(), rod(sections=3, hinges=[hinge()])], ids=['finger', 'three'])
 def test_the_backbone_runs_along_the_links_to_the_tip(arm):
-    actuation = 0.5 * arm.actuation_limits[1]
-    points_m = arm.configuration(np.stack([actuation, -actuation])).backbone(30)[0]
-    assert points_m[-1] == pytest.approx(arm.tip(actuation), abs=1e-12)
-    joints_m = [pose[:3, 3] for name, pose in poses_of_urdf(arm, actuation).items() if '_0' in name]
-    vertices_m = np.array([np.zeros(3), *joints_m, arm.tip(actuation)])
+    q = 0.5 * arm.q_limits[1]
+    points_m = arm.at(np.stack([q, -q])).backbone(30)[0]
+    assert points_m[-1] == pytest.approx(arm.at(q).tip_m, abs=1e-12)
+    joints_m = [pose[:3, 3] for name, pose in poses_of_urdf(arm, q).items() if '_0' in name]
+    vertices_m = np.array([np.zeros(3), *joints_m, arm.at(q).tip_m])
     along = np.linspace(0.0, 1.0, 31)
     shares = np.append(
         0.0, np.append(np.arange(len(joints_m)) + 0.5, len(joints_m)) / len(joints_m)
@@ -109,7 +107,7 @@ def test_the_backbone_runs_along_the_links_to_the_tip(arm):
 
 def test_a_snake_stays_in_its_plane():
     snake = make_arm(load_robot('snake_body'))
-    assert abs(snake.tip(snake.actuation_limits[1])[1]) < 1e-12
+    assert abs(snake.at(snake.q_limits[1]).tip_m[1]) < 1e-12
     with pytest.raises(KinematicsError, match=r'snake_body \(torque\).*no volume'):
         check_moves_in_space(snake)
     check_moves_in_space(make_arm(load_robot('squid_camera')))
@@ -117,12 +115,12 @@ def test_a_snake_stays_in_its_plane():
 
 def test_pressures_do_not_set_a_rod_of_hinges():
     with pytest.raises(KinematicsError, match=r'kind torque.*finger_grasp \[N m\]'):
-        rod().actuation_at([1e5])
+        rod().q_at([1e5])
 
 
 def test_the_torques_that_bring_the_tip_to_a_target_are_printed(capsys):
-    target_m = make_arm(load_robot('soft_finger')).tip([0.03, 0.1])
+    target_m = make_arm(load_robot('soft_finger')).at([0.03, 0.1]).tip_m
     assert main(['ik', '--robot', 'soft_finger', '--target-m', *map(repr, target_m.tolist())]) == 0
     head, first, *_ = capsys.readouterr().out.splitlines()
-    assert head.endswith('actuation: finger_grasp [mN m], finger_side [mN m]')
+    assert head.endswith('coordinates: finger_grasp [mN m], finger_side [mN m]')
     assert first.split()[-2:] == ['30.00', '100.00']

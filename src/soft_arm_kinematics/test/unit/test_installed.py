@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 SOURCES = Path(__file__).resolve().parents[3]
-PACKAGES = 'soft_arm_description', 'soft_arm_kinematics'
+PACKAGES = 'soft_arm_io', 'soft_arm_description', 'soft_arm_kinematics'
 
 USE = """
 import importlib, pkgutil, sys
@@ -36,7 +36,7 @@ for package in (sad, sak):
 
 for name in sad.shipped_robots():
     arm = sak.load_arm(name)
-    shape = arm.configuration(arm.rest_actuation)
+    shape = arm.at(arm.rest_q)
     assert abs(shape.backbone()[-1] - shape.tip_m).max() < 1e-9
     sad.robot_urdf(arm.robot)
 print('works')
@@ -45,7 +45,7 @@ print('works')
 
 @pytest.fixture(scope='module')
 def installed(tmp_path_factory) -> Path:
-    """Folder into which pip installed both packages from copies of their sources."""
+    """Folder into which pip installed the packages from copies of their sources."""
     folder = tmp_path_factory.mktemp('installed')
     for name in PACKAGES:
         ignored = shutil.ignore_patterns('test', '*.egg-info', 'build', '__pycache__')

@@ -25,19 +25,19 @@ def reachable(paper_arm):
     lengths_m = np.random.default_rng(7).uniform(*paper_arm.length_limits_m, (60, 6))
     # Module 1 at full vacuum, as in the paper's bend experiment.
     lengths_m[:10, :3] = paper_arm.length_limits_m[0, :3]
-    return lengths_m, paper_arm.fk(lengths_m)
+    return lengths_m, paper_arm.at(lengths_m).tip_pose
 
 
 def test_solutions_reach_the_target_ordered_and_without_duplicates(paper_arm, solver, reachable):
     low, high = paper_arm.length_limits_m
     for target_m in reachable[1][:30, :3, 3]:
         result = solver.solve(target_m)
-        solutions, lengths_m = result.solutions, result.solutions.actuation
+        solutions, lengths_m = result.solutions, result.solutions.q
         assert result.reachable and result.distance_m == 0.0 and len(solutions) > 5
         assert np.all((lengths_m >= low) & (lengths_m <= high))
         pressures_pa = np.array([s.pressures_pa for s in solutions])
         for reached_m in (lengths_m, paper_arm.lengths(pressures_pa)):
-            assert np.linalg.norm(paper_arm.tip(reached_m) - target_m, axis=1).max() <= 1.1e-6
+            assert np.linalg.norm(paper_arm.at(reached_m).tip_m - target_m, axis=1).max() <= 1.1e-6
         assert np.all(np.diff([s.score for s in solutions]) >= 0.0)
         shares = (lengths_m - low) / (high - low)
         gaps = np.abs(shares[:, None] - shares[None]).max(axis=-1)
@@ -50,7 +50,7 @@ def test_position_and_axis(paper_arm, solver, reachable):
         result = solver.solve(pose[:3, 3], axis=3.0 * pose[:3, 2])
         assert result.solutions
         for s in result.solutions:
-            found = paper_arm.fk(s.lengths_m)
+            found = paper_arm.at(s.lengths_m).tip_pose
             assert found[:3, 3] == pytest.approx(pose[:3, 3], abs=1e-6)
             assert found[:3, 2] == pytest.approx(pose[:3, 2], abs=2e-5)
 
@@ -118,7 +118,7 @@ def test_outside_the_workspace(paper_arm, solver, target_m):
     low, high = paper_arm.length_limits_m
 
     def distance(lengths_m):
-        return np.linalg.norm(paper_arm.tip(np.clip(lengths_m, low, high)) - target_m)
+        return np.linalg.norm(paper_arm.at(np.clip(lengths_m, low, high)).tip_m - target_m)
 
     starts = np.random.default_rng(11).uniform(low, high, (12, 6))
     other_m = min(
@@ -222,14 +222,14 @@ def test_the_length_of_an_axis_does_not_matter(solver):
 )
 def test_held_segments_keep_their_lengths_and_the_best_score_comes_first(solver, held, columns):
     arm, rng = solver.arm, np.random.default_rng(4)
-    low, high = arm.actuation_limits
+    low, high = arm.q_limits
     weights = arm.robot.ik_weights
     weights = [weights.angle_change, weights.bend_growth, weights.stiffness]
     for _ in range(10):
         wanted, present = low + rng.random((2, 6)) * (high - low)
         present[columns] = wanted[columns]
-        solutions = solver.solve(arm.fk(wanted)[:3, 3], None, present, None, [held]).solutions
-        found = solutions.actuation
+        solutions = solver.solve(arm.at(wanted).tip_m, None, present, None, [held]).solutions
+        found = solutions.q
         assert np.all(found[:, columns] == present[columns])
         known = principle_scores(arm, wanted[None], present) @ weights
         assert solutions[0].score <= known[0] + 1e-3  # of the pose that the target was made from
@@ -238,13 +238,13 @@ def test_held_segments_keep_their_lengths_and_the_best_score_comes_first(solver,
 
 @pytest.mark.parametrize('arm', ['long'], indirect=True)
 def test_held_segments_leave_a_null_space_in_which_solutions_are_improved(arm):
-    low, high = arm.actuation_limits
+    low, high = arm.q_limits
     present, wanted = low + np.random.default_rng(3).random((2, arm.n_actuators)) * (high - low)
     held, columns = arm.robot.segment_names[0], arm.columns[0]
     wanted[columns] = present[columns]
     solver = InverseKinematics(arm, build_table(arm, 5_000))
-    found = solver.solve(arm.tip(wanted), None, present, None, [held]).solutions
-    assert len(found) > 5 and np.all(found.actuation[:, columns] == present[columns])
+    found = solver.solve(arm.at(wanted).tip_m, None, present, None, [held]).solutions
+    assert len(found) > 5 and np.all(found.q[:, columns] == present[columns])
     weights = arm.robot.ik_weights
     known = principle_scores(arm, wanted[None], present)[0] @ [
         weights.angle_change,
@@ -264,12 +264,12 @@ def test_refinement_works_for_every_arm(arm):
     low, high = arm.length_limits_m
     wanted_m = rng.uniform(low, high, (20, arm.n_actuators))
     for goal_m in wanted_m:
-        target_m = arm.tip(goal_m)
+        target_m = arm.at(goal_m).tip_m
         starts_m = goal_m + 0.01 * rng.standard_normal((10, arm.n_actuators))
         lengths_m, residuals_m, _ = refine(arm, starts_m, target_m)
         assert np.all(lengths_m >= low) and np.all(lengths_m <= high)
         assert residuals_m == pytest.approx(
-            np.linalg.norm(arm.tip(lengths_m) - target_m, axis=1), abs=1e-12
+            np.linalg.norm(arm.at(lengths_m).tip_m - target_m, axis=1), abs=1e-12
         )
         assert residuals_m.min() < 1e-9
 
@@ -278,7 +278,7 @@ def test_compiled_scores_are_the_plain_ones(paper_arm, solver, reachable):
     present_m = reachable[0][30]
     solutions = solver.solve(reachable[1][20, :3, 3], present_lengths_m=present_m).solutions
     assert solutions.scores[:, 1:] == pytest.approx(
-        principle_scores(paper_arm, solutions.actuation, present_m), abs=2e-5
+        principle_scores(paper_arm, solutions.q, present_m), abs=2e-5
     )
 
 
@@ -288,12 +288,10 @@ def test_best_is_improved_along_the_null_space(paper_arm, solver, reachable):
     rng = np.random.default_rng(0)
     for target_m in poses[20:26, :3, 3]:
         best = solver.solve(target_m).solutions
-        moves = best.actuation[0] + rng.standard_normal((40, 6)) * 1e-3
+        moves = best.q[0] + rng.standard_normal((40, 6)) * 1e-3
         moved, residuals_m, _ = refine(paper_arm, moves, target_m)
         weights = paper_arm.robot.ik_weights
-        totals = principle_scores(
-            paper_arm, moved[residuals_m < 1e-6], paper_arm.rest_actuation
-        ) @ [
+        totals = principle_scores(paper_arm, moved[residuals_m < 1e-6], paper_arm.rest_q) @ [
             weights.angle_change,
             weights.bend_growth,
             weights.stiffness,

@@ -15,20 +15,18 @@ from soft_arm_kinematics.workspace.reachable import reachable_set
 from soft_arm_kinematics.workspace.table import build_table
 
 
-def random_actuation(arm, count, seed=0):
-    return np.random.default_rng(seed).uniform(*arm.actuation_limits, (count, arm.n_actuators))
+def random_q(arm, count, seed=0):
+    return np.random.default_rng(seed).uniform(*arm.q_limits, (count, arm.n_actuators))
 
 
 def test_compiled_poses_beyond_one_turn():
     content = load_robot('squid_camera').model_dump(mode='json', exclude_unset=True)
     content['segments'][0]['theta_limits_deg'] = [-1500.0, 1500.0]
     arm = type(load_robot('squid_camera')).model_validate(content)
-    actuation = random_actuation(make_arm(arm), 400)
-    assert fk_batch(make_arm(arm), actuation) == pytest.approx(
-        make_arm(arm).fk(actuation), abs=1e-13
-    )
-    jacobians = make_arm(arm).twist_jacobian(actuation)
-    assert twist_jacobian_batch(make_arm(arm), actuation) == pytest.approx(jacobians, abs=1e-11)
+    q = random_q(make_arm(arm), 400)
+    assert fk_batch(make_arm(arm), q) == pytest.approx(make_arm(arm).at(q).tip_pose, abs=1e-13)
+    jacobians = make_arm(arm).at(q).twist_jacobian
+    assert twist_jacobian_batch(make_arm(arm), q) == pytest.approx(jacobians, abs=1e-11)
 
 
 def test_finger_is_the_papers_product():
@@ -51,7 +49,7 @@ def test_finger_is_the_papers_product():
                 [ratio, 0.0, np.sin(theta) / theta if theta else 1.0]
             )
             pose = pose @ piece
-        assert arm.fk([pressure_pa]) == pytest.approx(pose, abs=1e-14)
+        assert arm.at([pressure_pa]).tip_pose == pytest.approx(pose, abs=1e-14)
 
 
 def test_smooth_through_zero_bend_to_third_order():
@@ -64,7 +62,7 @@ def test_smooth_through_zero_bend_to_third_order():
 
 def test_solutions_of_tendon_limbs_have_no_pressures():
     arm = make_arm(load_robot('squid_grasper'))
-    target_m = arm.tip(random_actuation(arm, 1)[0])
+    target_m = arm.at(random_q(arm, 1)[0]).tip_m
     best = InverseKinematics(arm, build_table(arm, 5_000)).solve(target_m).solutions[0]
     assert best.pressure_margin_pa is None and 'total bend' in best.explanation
 
@@ -74,9 +72,9 @@ def test_what_needs_bellows_says_so():
     with pytest.raises(KinematicsError, match='no bellows in grasper_1.*two_module_arm'):
         load_bellows_arm('squid_grasper')
     with pytest.raises(KinematicsError, match='6 values'):
-        arm.fk(np.zeros(3))
+        arm.at(np.zeros(3))
     with pytest.raises(KinematicsError, match='finite'):
-        arm.fk(np.full(6, np.nan))
+        arm.at(np.full(6, np.nan))
     with pytest.raises(KinematicsError, match='volume'):
         reachable_set(make_arm(load_robot('four_piece_finger')), None)
     with pytest.raises(KinematicsError, match='out of shape'):
@@ -90,7 +88,7 @@ def test_volume_of_a_limb_is_the_integral():
     V = int l r |d(l r, l z)| dphi.
     """
     arm = make_arm(load_robot('squid_camera'))
-    (low_m, high_m), greatest = arm.actuation_limits[:, 2], arm.actuation_limits[1, 0]
+    (low_m, high_m), greatest = arm.q_limits[:, 2], arm.q_limits[1, 0]
     theta = np.linspace(1e-4, greatest, 20_001)
     r, z = (1 - np.cos(theta)) / theta, np.sin(theta) / theta
     density = r * np.abs(r * np.gradient(z, theta) - z * np.gradient(r, theta))
@@ -120,7 +118,7 @@ def test_reachable_set_of_two_modules(paper_arm):
     assert reachable.distance_m([0.0, 0.0, 0.45]) == pytest.approx(-0.06, abs=reachable.cell_m / 2)
     solver, (low, high) = InverseKinematics(paper_arm, table), reachable.limits_m
     points = np.random.default_rng(2).uniform(low, high, (300, 3))
-    # Nearer, the sign is that of the nearest cell.
+    # Nearer, the nearest cell gives the sign.
     clear = np.abs(reachable.distance_m(points)) > reachable.cell_m
     agree = [
         solver.solve(p).reachable == (d > 0)
@@ -132,7 +130,7 @@ def test_reachable_set_of_two_modules(paper_arm):
 def test_solutions_have_the_bend_convention_of_configuration():
     arm = make_arm(load_robot('four_piece_finger'))
     solver = InverseKinematics(arm, build_table(arm, 2000))
-    bent = arm.configuration(arm.actuation_at(np.full(1, -80e3)))
+    bent = arm.at(arm.q_at(np.full(1, -80e3)))
     (solution,) = solver.solve(bent.tip_m).solutions
     assert bent.theta_rad[0] < 0.0
     assert solution.theta_rad == pytest.approx(bent.theta_rad, abs=1e-4)

@@ -29,7 +29,7 @@ def test_all_four_limbs_have_their_joints_and_tips():
     )
     tips = {child: T for _, child, T in limbs.tip_frames()}
     assert set(tips) == {'squid_camera_frame', 'squid_light_frame'}
-    assert tips['squid_camera_frame'] == pytest.approx(limbs.arms[2].fk([-1.0, 0.5, 0.59]))
+    assert tips['squid_camera_frame'] == pytest.approx(limbs.arms[2].at([-1.0, 0.5, 0.59]).tip_pose)
     assert tips['squid_light_frame'][:2, 3] == pytest.approx([0.0, 0.0])
     assert {parent for parent, _, _ in limbs.base_frames()} == {'squid_body'}
 
@@ -70,7 +70,7 @@ def test_calibrate_modal_prints_a_segment(tmp_path, capsys):
         ]
     (tmp_path / 'points.csv').write_text('\n'.join(rows))
     arguments = ['--data', str(tmp_path / 'points.csv'), '--orders', '3', '3']
-    assert main([*arguments, '--out', str(tmp_path / 'keys.yaml')]) == 0
+    assert main([*arguments, '--output', str(tmp_path / 'keys.yaml')]) == 0
     assert 'worst point' in capsys.readouterr().out
     segment = load_robot('modal_bellows').segments[0]
     fitted = type(segment).model_validate(

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from soft_arm_description.calibration import CalibrationError, save_calibration
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
-from soft_arm_kinematics.calibration.curve_families import Exponential, fit_best
+from soft_arm_kinematics.calibration.curve_families import Exponential
+from soft_arm_kinematics.calibration.curve_fit import fit_best
 from soft_arm_kinematics.calibration.pressure_length import (
     PressureLength,
     curve_of_robot_file,
@@ -30,7 +31,9 @@ def test_three_points_give_the_papers_exponential():
         [0.070, 0.103, 0.195], abs=1e-12
     )
     assert 1.0 / CURVE.growth_per_pa[0] == pytest.approx(93.63e3, rel=1e-4)
-    assert CURVE.slope_0_m_per_pa[0] / CURVE.growth_per_pa[0] == pytest.approx(51.46e-3, rel=1e-3)
+    assert CURVE.slopes(np.zeros(6))[0] / CURVE.growth_per_pa[0] == pytest.approx(
+        51.46e-3, rel=1e-3
+    )
 
 
 @given(inside_pa)
@@ -135,12 +138,12 @@ def test_calibrate_command(tmp_path, capsys):
         for p, length in ((-96e3, 0.07), (0, 0.103), (96e3, 0.195))
     ]
     data.write_text('\n'.join(['chamber,pressure_pa,length_m', *rows]))
-    assert main(['--data', str(data), '--out', str(tmp_path / 'out.yaml'), '--json']) == 0
+    assert main(['--data', str(data), '--output', str(tmp_path / 'out.yaml'), '--json']) == 0
     assert max(json.loads(capsys.readouterr().out)['residual_max_m'].values()) < 1e-12
-    assert load_curve(RIG, ROBOT, tmp_path / 'out.yaml').length_0_m == pytest.approx(
+    assert load_curve(RIG, ROBOT, tmp_path / 'out.yaml').lengths(np.zeros(6)) == pytest.approx(
         np.full(6, 0.103)
     )
     data.write_text('\n'.join(['chamber,pressure_pa,length_m', *rows[:-3]]))
-    assert main(['--data', str(data), '--out', str(tmp_path / 'bad.yaml')]) == 2
+    assert main(['--data', str(data), '--output', str(tmp_path / 'bad.yaml')]) == 2
     message = capsys.readouterr().err
     assert 'm2_b3' in message and message.count('\n') == 1 and not (tmp_path / 'bad.yaml').exists()

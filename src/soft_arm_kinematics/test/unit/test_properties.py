@@ -26,8 +26,8 @@ seeds = st.integers(0, 10_000)
 
 
 def drawn(arm, seed, count=1):
-    actuation = np.random.default_rng(seed).uniform(*arm.actuation_limits, (count, arm.n_actuators))
-    return actuation[0] if count == 1 else actuation
+    q = np.random.default_rng(seed).uniform(*arm.q_limits, (count, arm.n_actuators))
+    return q[0] if count == 1 else q
 
 
 @pytest.fixture(scope='module')
@@ -39,26 +39,26 @@ def any_solver(any_arm):
 @given(seeds)
 def test_forward_of_inverse_is_the_identity_inside_the_limits(any_solver, seed):
     arm = any_solver.arm
-    low, high = arm.actuation_limits
-    target_m = arm.fk(drawn(arm, seed))[:3, 3]
+    low, high = arm.q_limits
+    target_m = arm.at(drawn(arm, seed)).tip_m
     found = any_solver.solve(target_m).solutions
     # without the closing twist, the direction of bellows that are straight to 1e-12 rad is the
     # rounding of their lengths
     loose = any(s.kind == 'bellows' and not s.closing_twist for s in arm.robot.segments)
     assert len(found)
-    assert np.linalg.norm(arm.fk(found.actuation)[:, :3, 3] - target_m, axis=1).max() <= (
+    assert np.linalg.norm(arm.at(found.q).tip_pose[:, :3, 3] - target_m, axis=1).max() <= (
         2e-4 if loose else 1e-6
     )
-    assert np.all((found.actuation >= low) & (found.actuation <= high))
+    assert np.all((found.q >= low) & (found.q <= high))
 
 
 @some
 @given(seeds, st.floats(1.0, 30.0))
 def test_limits_are_never_exceeded_wherever_the_target_is(any_arm, seed, far):
-    low, high = any_arm.actuation_limits
+    low, high = any_arm.q_limits
     random = np.random.default_rng(seed)
     starts = low + (high - low) * random.uniform(-1.0, 2.0, (6, any_arm.n_actuators))
-    target_m = far * any_arm.fk(drawn(any_arm, seed))[:3, 3] + 1e-3
+    target_m = far * any_arm.at(drawn(any_arm, seed)).tip_m + 1e-3
     for found in (
         refine(any_arm, starts, target_m)[0],
         refine(any_arm, starts, target_m, np.array([0.0, 0.6, 0.8]))[0],
@@ -72,15 +72,15 @@ def test_arcs_to_lengths_to_arcs(arm, seed):
     random = np.random.default_rng(seed)
     polar = random.uniform([0.0, -np.pi, 0.05], [3.0, np.pi, 0.3], (4, arm.n_segments, 3))
     arcs = pcc.arcs_from_polar(polar[..., 0], polar[..., 1], polar[..., 2])
-    assert arm.segment_arcs(arm.lengths_from_arcs(arcs)) == pytest.approx(arcs, abs=1e-12)
+    assert arm.at(arm.lengths_from_arcs(arcs)).arcs == pytest.approx(arcs, abs=1e-12)
 
 
 @some
 @given(seeds)
 def test_poses_form_the_group_of_rigid_motions(any_arm, seed):
     """R R^T = I and det R = 1; T T^-1 = I."""
-    actuation = drawn(any_arm, seed)
-    poses = any_arm.segment_poses(actuation)
+    q = drawn(any_arm, seed)
+    poses = any_arm.at(q).segment_poses
     rotations = poses[:, :3, :3]
     assert rotations @ rotations.swapaxes(1, 2) == pytest.approx(
         np.broadcast_to(np.eye(3), rotations.shape), abs=1e-13
@@ -108,27 +108,19 @@ def test_a_robot_of_another_size_bends_the_same_and_reaches_that_much_farther(an
     content = any_arm.robot.model_dump(mode='json', exclude_unset=True)
     content['segments'] = scaled_content(content['segments'], scale)
     large = make_arm(type(any_arm.robot).model_validate(content))
-    actuation = drawn(any_arm, seed)
-    scaled = np.where([c.unit == 'm' for c in any_arm.robot.actuation], scale, 1.0) * actuation
-    assert large.fk(scaled)[:3, 3] == pytest.approx(scale * any_arm.fk(actuation)[:3, 3], abs=1e-12)
-    assert large.fk(scaled)[:3, :3] == pytest.approx(any_arm.fk(actuation)[:3, :3], abs=1e-12)
+    q = drawn(any_arm, seed)
+    scaled = np.where([c.unit == 'm' for c in any_arm.robot.coordinates], scale, 1.0) * q
+    assert large.at(scaled).tip_m == pytest.approx(scale * any_arm.at(q).tip_m, abs=1e-12)
+    assert large.at(scaled).tip_pose[:3, :3] == pytest.approx(
+        any_arm.at(q).tip_pose[:3, :3], abs=1e-12
+    )
 
 
-@pytest.mark.parametrize(
-    'name',
-    [
-        'fk',
-        'segment_poses',
-        'segment_arcs',
-        'twist_jacobian',
-        'twist_jacobian_batch',
-        'refine',
-    ],
-)
+@pytest.mark.parametrize('name', ['at', 'twist_jacobian_batch', 'refine'])
 @pytest.mark.parametrize('bad', ['nan', 'inf', 'short', 'long', 'scalar', 'words'])
 def test_nan_and_wrong_shapes_are_refused(any_arm, name, bad):
     n = any_arm.n_actuators
-    good = any_arm.rest_actuation
+    good = any_arm.rest_q
     value = {
         'nan': np.where(np.arange(n) == n - 1, np.nan, good),
         'inf': np.where(np.arange(n) == 0, np.inf, good),
@@ -139,11 +131,12 @@ def test_nan_and_wrong_shapes_are_refused(any_arm, name, bad):
     }[bad]
     rows = value[None] if np.ndim(value) else value
     calls = {
+        'at': lambda: any_arm.at(value),
         'twist_jacobian_batch': lambda: twist_jacobian_batch(any_arm, value),
         'refine': lambda: refine(any_arm, rows, np.array([0.0, 0.0, 0.1])),
     }
     with pytest.raises(KinematicsError) as caught:
-        calls.get(name, lambda: getattr(any_arm, name)(value))()
+        calls[name]()
     assert '\n' not in str(caught.value)
 
 

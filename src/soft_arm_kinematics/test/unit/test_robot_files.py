@@ -90,22 +90,22 @@ def test_a_changed_file_is_refused_or_works(tmp_path_factory, data):
 def use(robot):
     """Everything that the library does with a robot; only KinematicsError may come of it."""
     arm = make_arm(robot)
-    low, high = arm.actuation_limits
-    actuation = np.stack(
+    low, high = arm.q_limits
+    q = np.stack(
         [
             low,
             high,
-            arm.rest_actuation,
+            arm.rest_q,
             *np.random.default_rng(0).uniform(low, high, (5, arm.n_actuators)),
         ]
     )
-    assert np.isfinite(arm.fk(actuation)).all() and np.isfinite(arm.twist_jacobian(actuation)).all()
+    assert np.isfinite(arm.at(q).tip_pose).all() and np.isfinite(arm.at(q).twist_jacobian).all()
     assert robot_urdf(robot).count('<joint') >= len(joint_names(robot))
     table = build_table(arm, 500)
-    result = InverseKinematics(arm, table).solve(arm.fk(actuation[-1])[:3, 3])
+    result = InverseKinematics(arm, table).solve(arm.at(q[-1]).tip_m)
     if result.reachable:
         assert np.isfinite([solution.score for solution in result.solutions]).all()
-    joint_values(arm.configuration(arm.rest_actuation))
+    joint_values(arm.at(arm.rest_q))
 
 
 @pytest.mark.parametrize('name', sorted(SHIPPED))

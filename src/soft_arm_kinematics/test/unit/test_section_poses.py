@@ -12,8 +12,8 @@ from soft_arm_kinematics.segments.modal import ModalModel
 def test_they_end_at_the_tip_and_lie_on_the_centre_line(name):
     arm = load_arm(name)
     share = np.random.default_rng(5).uniform(0.2, 0.8, (3, arm.n_actuators))
-    low, high = arm.actuation_limits
-    shape = arm.configuration(low + share * (high - low))
+    low, high = arm.q_limits
+    shape = arm.at(low + share * (high - low))
     poses = shape.section_poses
     rigid = sum(s.rigid_length_m > 0.0 for s in arm.robot.segments)
     assert poses.shape == (3, 1 + sum(s.sections for s in arm.robot.segments) + rigid, 4, 4)
@@ -29,7 +29,7 @@ def test_they_end_at_the_tip_and_lie_on_the_centre_line(name):
 
 def test_z_is_the_tangent_and_the_last_section_has_the_twist_of_the_segment():
     arm = load_arm('four_piece_finger')
-    shape = arm.configuration(np.array([80e3]))
+    shape = arm.at(np.array([80e3]))
     poses = shape.section_poses
     ends = np.cumsum([s.sections for s in arm.robot.segments])
     np.testing.assert_allclose(poses[ends], shape.segment_poses, atol=1e-12)
@@ -41,8 +41,8 @@ def test_z_is_the_tangent_and_the_last_section_has_the_twist_of_the_segment():
 def test_a_modal_segment_is_its_own_curve_and_not_an_arc():
     arm = load_arm('modal_bellows')
     (segment,) = arm.robot.segments
-    pressure_pa = 0.9 * arm.actuation_limits[1, 0]
-    poses = arm.configuration(np.array([pressure_pa])).section_poses
+    pressure_pa = 0.9 * arm.q_limits[1, 0]
+    poses = arm.at(np.array([pressure_pa])).section_poses
     places_m = segment.length_m * np.arange(segment.sections + 1) / segment.sections
     positions_m, angles = ModalModel.of_segment(segment).shape(pressure_pa, places_m)
     in_plane = poses[: segment.sections + 1, :3, 3] @ [

@@ -99,26 +99,22 @@ def test_joint_limits(call):
 def test_modal_segments_have_chords_only():
     arm = make_arm(load_robot('modal_bellows'))
     with pytest.raises(KinematicsError, match='chord form only'):
-        joint_values(arm.configuration(arm.rest_actuation), 'tangent')
+        joint_values(arm.at(arm.rest_q), 'tangent')
 
 
 @pytest.mark.parametrize('name', [*SQUID, 'modal_bellows', 'four_piece_finger'])
 def test_urdf_chain_of_every_kind_follows_the_robot(name):
     arm = make_arm(load_robot(name))
     urdf, rng = robot_urdf(arm.robot), np.random.default_rng(1)
-    for actuation in [
-        arm.rest_actuation,
-        *rng.uniform(*arm.actuation_limits, (3, arm.n_actuators)),
+    for q in [
+        arm.rest_q,
+        *rng.uniform(*arm.q_limits, (3, arm.n_actuators)),
     ]:
         poses = link_poses(
             urdf,
-            dict(
-                zip(joint_names(arm.robot), joint_values(arm.configuration(actuation)), strict=True)
-            ),
+            dict(zip(joint_names(arm.robot), joint_values(arm.at(q)), strict=True)),
         )
-        for segment, pose in zip(
-            arm.robot.segment_names, arm.segment_poses(actuation), strict=True
-        ):
+        for segment, pose in zip(arm.robot.segment_names, arm.at(q).segment_poses, strict=True):
             assert poses[f'{arm.robot.base.frame_prefix}{segment}_end'] == pytest.approx(
                 pose, abs=1e-12
             )
@@ -156,9 +152,9 @@ def test_urdf_chain_follows_the_arcs(arm):
     for row in lengths_m:
         poses = link_poses(
             urdf,
-            dict(zip(joint_names(arm.robot), joint_values(arm.configuration(row)), strict=True)),
+            dict(zip(joint_names(arm.robot), joint_values(arm.at(row)), strict=True)),
         )
-        expected = arm.segment_poses(row)
+        expected = arm.at(row).segment_poses
         for name, pose in zip(arm.robot.segment_names, expected, strict=True):
             assert poses[f'soft_arm_{name}_end'] == pytest.approx(pose, abs=1e-12)
         assert poses['soft_arm_ring'] == pytest.approx(expected[-1], abs=1e-12)

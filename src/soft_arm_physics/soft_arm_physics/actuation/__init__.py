@@ -1,1 +1,1 @@
-"""What drives the joints: chambers, bellows, rest shapes, tendons and torques."""
+"""Actuation of the joints: chambers, bellows, rest shapes, tendons and torques."""

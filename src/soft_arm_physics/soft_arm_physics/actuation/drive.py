@@ -28,7 +28,7 @@ TABLE_STEPS = 1024  # of the inverse of a curve that is not an exponential
 
 @dataclass(frozen=True)
 class Mismatch:
-    """How one robot's chambers differ from its files, drawn by a seed; arrays are (chambers,).
+    """Deviation of one robot's chambers from its files, drawn by a seed; arrays are (chambers,).
 
     Attributes:
         gain, offset_pa: Of the valve; of the regulator for supply where a chamber fills.
@@ -85,7 +85,7 @@ def coordinates_of(robot: Robot) -> tuple[Coordinate, ...]:
         elif isinstance(segment, TendonSegment) and segment.tendons is not None:
             found |= {c.name: c for c in segment.tensions}
         else:
-            found |= {c.name: c for c in segment.actuation}
+            found |= {c.name: c for c in segment.coordinates}
     return tuple(found.values())
 
 

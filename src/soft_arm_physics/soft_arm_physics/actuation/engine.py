@@ -14,7 +14,7 @@ import mujoco
 import numba
 
 _LIBRARY = next(Path(mujoco.__file__).parent.glob('libmujoco*'))
-# Its symbols become those of the process, among which the compiler looks.
+# The symbols must be global: the compiler resolves functions in the process.
 _MUJOCO = ctypes.CDLL(str(_LIBRARY), ctypes.RTLD_GLOBAL)
 
 

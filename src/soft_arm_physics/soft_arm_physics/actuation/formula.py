@@ -30,7 +30,7 @@ ALLOWED = (
     '+ - * / % **, < <= > >= (1 or 0), parentheses, the functions '
     f'{", ".join(FUNCTIONS)}, numbers and t [s]'
 )
-MOST_CHARACTERS = 500
+MAX_CHARACTERS = 500
 _TWO_ARGUMENTS = {'min', 'max'}
 _OPERATORS: dict[type, Callable] = {
     ast.Add: operator.add,
@@ -78,17 +78,17 @@ def parse_formula(text: str, constants: Mapping[str, float] = {}) -> Formula:
     """Parse a formula of t, in which further constants may stand.
 
     Raises:
-        PhysicsError: If it is no formula, or uses anything but `ALLOWED`.
+        PhysicsError: If it cannot be parsed, or uses anything but `ALLOWED`.
     """
-    if len(text) > MOST_CHARACTERS:
+    if len(text) > MAX_CHARACTERS:
         raise PhysicsError(
-            f'the formula {text[:20]!r}.. has {len(text)} characters, more than {MOST_CHARACTERS}: '
+            f'the formula {text[:20]!r}.. has {len(text)} characters, more than {MAX_CHARACTERS}: '
             'give a CSV file instead'
         )
     try:
         tree = ast.parse(text.strip(), mode='eval').body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise PhysicsError(f'{text!r} is no formula; allowed are {ALLOWED}') from None
+        raise PhysicsError(f'{text!r} is not a formula; allowed are {ALLOWED}') from None
     constants = {**CONSTANTS, **constants}
     _check(tree, text, constants)
     return Formula(text, tree, constants)

@@ -1,7 +1,7 @@
 """Actuation over time of the robots of a simulation: from formulas of t and from CSV files.
 
-A coordinate has the name that its robot file gives it. Where there are several robots,
-`ROBOT.COORDINATE` is that of one, and `COORDINATE` that of every robot which has it.
+Coordinates are named in the robot file. With several robots, `ROBOT.COORDINATE` selects one robot
+and `COORDINATE` every robot that has it.
 """
 
 import os
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soft_arm_description.csv_file import CsvFileError, read_csv
 from soft_arm_description.segments.values import Coordinate
+from soft_arm_io.csv_file import CsvFileError, read_csv
 from soft_arm_physics.actuation.formula import parse_formula
 from soft_arm_physics.errors import PhysicsError
 from soft_arm_physics.simulated_robot import SimulatedRobot
@@ -35,7 +35,7 @@ def coordinate_places(robots: Mapping[str, SimulatedRobot]) -> dict[str, list[Pl
     own: dict[str, list[Place]] = {}
     shared: dict[str, list[Place]] = {}
     for name, robot in robots.items():
-        for index, coordinate in enumerate(robot.actuation):
+        for index, coordinate in enumerate(robot.coordinates):
             place = Place(name, index, coordinate)
             own[coordinate_label(place, len(robots))] = [place]
             shared.setdefault(coordinate.name, []).append(place)
@@ -54,9 +54,9 @@ def column_name(label: str, coordinate: Coordinate) -> str:
 
 
 class ActuationPlan:
-    """What the robots of a simulation are given over time.
+    """Inputs of the robots of a simulation over time.
 
-    Coordinates that nothing is said about rest.
+    Coordinates without a signal stay at rest.
 
     Args:
         robots: The robots of a simulation.
@@ -81,7 +81,7 @@ class ActuationPlan:
 
     def _add(self, name: str, signal: Signal) -> None:
         if name not in self._places:
-            raise PhysicsError(f'there is no coordinate {name!r}: there are {self._known}')
+            raise PhysicsError(f'unknown coordinate {name!r}: give one of {self._known}')
         for place in self._places[name]:
             key = place.robot, place.index
             if key in self._signals:
@@ -115,7 +115,7 @@ class ActuationPlan:
                     continue
                 if column not in by_column:
                     known = ', '.join(by_column)[:160]
-                    raise CsvFileError(f'there is no column {column!r}: there are {known}')
+                    raise CsvFileError(f'unknown column {column!r}: give one of {known}')
                 values = np.array([row.number(column) for row in rows])
                 self._add(by_column[column], _interpolation(time_s, values))
         except CsvFileError as error:
@@ -129,8 +129,8 @@ class ActuationPlan:
         """
         found = {}
         for name, robot in self._robots.items():
-            found[name] = np.tile(robot.rest_actuation, (len(time_s), 1))
-            for index, coordinate in enumerate(robot.actuation):
+            found[name] = np.tile(robot.rest_u, (len(time_s), 1))
+            for index, coordinate in enumerate(robot.coordinates):
                 signal = self._signals.get((name, index))
                 if signal is None:
                     continue

@@ -10,7 +10,8 @@ from typing import Self
 
 from pydantic import model_validator
 
-from soft_arm_physics.parameter_file import NotNegative, Positive, Share, Strict, load_parameters
+from soft_arm_io.fields import NonNegative, Positive, Strict
+from soft_arm_physics.parameter_file import Share, load_parameters
 
 CONFIG = Path(__file__).parents[1] / 'config'
 
@@ -20,8 +21,8 @@ class Valve(Strict):
 
     lag_s: Positive
     rate_limit_pa_s: Positive
-    gain_std: NotNegative
-    offset_std_pa: NotNegative
+    gain_std: NonNegative
+    offset_std_pa: NonNegative
 
 
 class Filling(Strict):
@@ -34,16 +35,16 @@ class Filling(Strict):
     supply_resistance_pa_s_m3: Positive
     vent_resistance_pa_s_m3: Positive
     volume_m3: Positive
-    volume_per_bend_m3_rad: NotNegative
-    gain_std: NotNegative
-    offset_std_pa: NotNegative
+    volume_per_bend_m3_rad: NonNegative
+    gain_std: NonNegative
+    offset_std_pa: NonNegative
 
 
 class Sensor(Strict):
     """Pressure sensor: constant offset and white noise."""
 
-    offset_std_pa: NotNegative
-    noise_rms_pa: NotNegative
+    offset_std_pa: NonNegative
+    noise_rms_pa: NonNegative
 
 
 class Hysteresis(Strict):
@@ -74,19 +75,19 @@ class Creep(Strict):
 class Bellows(Strict):
     """Spread of the curve between bellows: gain on the change of length, offset on the length."""
 
-    length_gain_std: NotNegative
-    length_offset_std_m: NotNegative
+    length_gain_std: NonNegative
+    length_offset_std_m: NonNegative
 
 
 class Bends(Strict):
     """Spread between bending segments: of each coefficient, and of the bend at rest."""
 
-    coefficient_std: NotNegative
-    rest_std_rad: NotNegative
+    coefficient_std: NonNegative
+    rest_std_rad: NonNegative
 
 
 class Pneumatics(Strict):
-    """What lies between a command and the pressure that acts; a part that is left out is ideal."""
+    """From command to effective pressure; omitted parts are ideal."""
 
     valve: Valve | None = None
     filling: Filling | None = None

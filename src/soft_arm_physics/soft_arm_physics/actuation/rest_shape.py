@@ -2,8 +2,8 @@
 
 A joint's spring, in the MuJoCo model, is at rest at zero. A source (the effective pressure of a
 chamber, or a coordinate that a motor sets) moves that angle or length to a polynomial of itself;
-the force on the joint is stiffness times that. The polynomials of single bends and modal segments
-are those of the kinematics.
+the force on the joint is stiffness times that. Single bends and modal segments use the
+polynomials of the kinematics.
 """
 
 from typing import NamedTuple

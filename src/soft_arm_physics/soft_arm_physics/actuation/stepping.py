@@ -165,7 +165,7 @@ def record(
         every: Time steps for each step of the schedule.
         model, data, dt_s, views, chambers, bellows, rests, loads, drag, sources: As in `advance`.
         valves: Targets [Pa] and flow resistances [Pa s/m^3] of the valves, (steps, 2, chambers).
-        values: Sources, (steps, n); those of chambers are ignored.
+        values: Sources, (steps, n); sources that are chambers are ignored.
         sites: Sites to record, (m,).
         site_m, site_rotation: Positions and orientations of all sites in MuJoCo's data.
         qpos: Result: positions of all joints, (steps, nq).

@@ -14,12 +14,12 @@ from scipy.optimize import least_squares
 from scipy.special import ellipe, ellipeinc, ellipk, ellipkinc
 from scipy.stats import t as student_t
 
-from soft_arm_description.csv_file import CsvFileError, need, read_csv
 from soft_arm_description.segments import TorqueSegment
+from soft_arm_io.csv_file import CsvFileError, need, read_csv
 from soft_arm_physics.errors import PhysicsError
 
-LEAST_POINTS = 3
-MOST_SLOPE_RAD = 1.5  # of the tip: with more the load pulls along the beam and says little
+MIN_POINTS = 3
+MAX_SLOPE_RAD = 1.5  # of the tip: with more the load pulls along the beam and says little
 BLOCKED_SHARE = {'straight': 1.0, 'tip': 2.0 / 3.0}
 """M / (F L): of a finger that is held straight, and of one whose tip alone is held.
 
@@ -58,7 +58,7 @@ def read_pairs(path: str | Path, *columns: str) -> tuple[np.ndarray, np.ndarray]
 
     Raises:
         OSError: If it cannot be read.
-        PhysicsError: If a column is missing, a value is no number, or points are too few or alike.
+        PhysicsError: If a column is missing or not a number, or points are too few or equal.
     """
     try:
         names, rows = read_csv(path)
@@ -66,10 +66,10 @@ def read_pairs(path: str | Path, *columns: str) -> tuple[np.ndarray, np.ndarray]
         first, second = (np.array([row.number(c) for row in rows]) for c in columns)
     except CsvFileError as error:
         raise PhysicsError(f'{path}: {error}') from error
-    if len(first) < LEAST_POINTS or np.ptp(first) == 0.0:
+    if len(first) < MIN_POINTS or np.ptp(first) == 0.0:
         raise PhysicsError(
             f'{path}: {len(first)} points with {columns[0]} {np.unique(first)[:1]}: give at least '
-            f'{LEAST_POINTS}, with different {columns[0]}'
+            f'{MIN_POINTS}, with different {columns[0]}'
         )
     return first, second
 
@@ -86,14 +86,14 @@ def cantilever_deflection(load_n: np.ndarray, length_m: float, bending_n_m2: flo
         bending_n_m2: EI.
 
     Raises:
-        PhysicsError: If a load would bend the tip by more than `MOST_SLOPE_RAD`.
+        PhysicsError: If a load would bend the tip by more than `MAX_SLOPE_RAD`.
     """
     share, largest = _elastica()
     alpha = np.asarray(load_n) * length_m**2 / bending_n_m2
     if np.abs(alpha).max() > largest:
         raise PhysicsError(
             f'load {np.abs(load_n).max():g} N bends a beam of {length_m:g} m and EI '
-            f'{bending_n_m2:.3g} N m^2 by more than {np.degrees(MOST_SLOPE_RAD):.0f} deg: leave '
+            f'{bending_n_m2:.3g} N m^2 by more than {np.degrees(MAX_SLOPE_RAD):.0f} deg: leave '
             'such loads out'
         )
     return np.sign(alpha) * length_m * share(np.abs(alpha))
@@ -102,7 +102,7 @@ def cantilever_deflection(load_n: np.ndarray, length_m: float, bending_n_m2: flo
 @cache
 def _elastica() -> tuple[Callable[[np.ndarray], np.ndarray], float]:
     """Deflection / length as a function of F L^2 / EI, and the largest F L^2 / EI."""
-    slope = np.linspace(0.01, MOST_SLOPE_RAD, 400)
+    slope = np.linspace(0.01, MAX_SLOPE_RAD, 400)
     m = (1.0 + np.sin(slope)) / 2.0
     start = np.arcsin(1.0 / np.sqrt(2.0 * m))
     root = ellipk(m) - ellipkinc(start, m)

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from soft_arm_description.command_line import (
+from soft_arm_description.options import known_robot
+from soft_arm_description.robot import Robot, RobotFileError, load_robot
+from soft_arm_description.segments import TorqueSegment
+from soft_arm_description.shipped import file_path
+from soft_arm_io.command_line import (
     CommandLine,
     input_file,
-    known_robot,
     number_in,
     output_file,
     plot_file,
 )
-from soft_arm_description.robot import Robot, RobotFileError, load_robot
-from soft_arm_description.segments import TorqueSegment
-from soft_arm_description.shipped import file_path
-from soft_arm_description.yaml_file import read_yaml, write_yaml, yaml_text
+from soft_arm_io.yaml_file import read_yaml, write_yaml, yaml_text
 from soft_arm_physics.calibration.stiffness import (
     BLOCKED_SHARE,
     Line,
@@ -40,7 +40,7 @@ def main(argv: list[str] | None = None) -> int:
         'the force of a blocked finger. Print the keys for the robot file with their 95 % '
         'intervals, or write a copy of the robot file with them.',
         epilog='example: softarm calibrate stiffness --data loads.csv --length-m 0.1 '
-        '--robot finger.yaml --segment act0 --hinge ax0 --out measured.yaml',
+        '--robot finger.yaml --segment act0 --hinge ax0 --output measured.yaml',
     )
     parser.add_argument(
         '--data',
@@ -75,19 +75,21 @@ def main(argv: list[str] | None = None) -> int:
         'M = 2/3 F L (default: %(default)s)',
     )
     parser.add_argument(
-        '--robot', type=known_robot, help='robot file, of which --out is a copy with the new values'
+        '--robot',
+        type=known_robot,
+        help='robot file, of which --output is a copy with the new values',
     )
     parser.add_argument('--segment', help='its segment (default: the first)')
     parser.add_argument('--hinge', help='of a torque segment, the hinges (default: all)')
-    parser.add_argument('--out', type=output_file('.yaml'), help='write the copy here')
+    parser.add_argument('--output', type=output_file('.yaml'), help='write the copy here')
     parser.add_argument('--plot', type=plot_file, metavar='PNG', help='draw data and fit')
     parser.add_json()
     return parser.answer(argv, _calibrate, PhysicsError, RobotFileError)
 
 
 def _calibrate(options: argparse.Namespace) -> int:
-    if options.out and not options.robot:
-        raise PhysicsError('--out is a copy of a robot file: give --robot too')
+    if options.output and not options.robot:
+        raise PhysicsError('--output is a copy of a robot file: give --robot too')
     bending = options.quantity == 'bending'
     columns = ('load_n', 'deflection_m') if bending else (options.drive, 'force_n')
     x, y = read_pairs(options.data, *columns)
@@ -103,10 +105,10 @@ def _calibrate(options: argparse.Namespace) -> int:
         index = _segment_index(robot, options.segment)
         change = _bending_keys if bending else _torque_keys
         keys = change(robot.segments[index], options.hinge, fit.value, x)
-        if options.out:
+        if options.output:
             content['segments'][index] |= keys
             Robot.model_validate(content)
-            write_yaml(options.out, content, 'Copy made by `softarm calibrate stiffness`.')
+            write_yaml(options.output, content, 'Copy made by `softarm calibrate stiffness`.')
     if options.plot:
         _draw(options, x, y, fit)
     summary = {
@@ -118,7 +120,7 @@ def _calibrate(options: argparse.Namespace) -> int:
         'residual_rms': fit.rms,
         'points': len(x),
         'keys': keys,
-        'path': str(options.out) if options.out else None,
+        'path': str(options.output) if options.output else None,
     }
     print(json.dumps(summary) if options.json else _text(name, bending, summary))
     return 0
@@ -170,7 +172,7 @@ def _bending_keys(segment: Any, hinge: str | None, bending_n_m2: float, _: np.nd
 
 
 def _torque_keys(segment: Any, hinge: str | None, per_drive: float, drive: np.ndarray) -> dict:
-    """Torque limits of hinges: those of the drive that was measured."""
+    """Torque limits of hinges: the range of the measured drive."""
     if not isinstance(segment, TorqueSegment):
         raise PhysicsError(
             f'segment {segment.name} is of kind {segment.kind}: only hinges of kind torque have '

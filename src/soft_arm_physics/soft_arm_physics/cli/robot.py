@@ -9,10 +9,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from soft_arm_description.command_line import (
+from soft_arm_description.options import known_robot_or_assembly, known_world
+from soft_arm_io.command_line import (
     CommandLine,
-    known_robot_or_assembly,
-    known_world,
     number_in,
     output_file,
     plot_file,

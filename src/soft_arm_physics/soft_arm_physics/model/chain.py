@@ -221,8 +221,8 @@ def _add_masses(links: list[Link], offset_m: float, segment: Segment, h: float) 
             (0.0, 0.0, -disc.thickness_m / 2),
         )
     if isinstance(segment, BellowsSegment):
-        # Bellows are hollow: their mass is that of cells about the joints, on the circle of their
-        # centres.
+        # Bellows are hollow: their mass is distributed over cells about the joints, on the circle
+        # of their centres.
         bellows = segment.actuators
         for link in links[1:-1]:
             mass_kg = segment.mass_kg / segment.sections

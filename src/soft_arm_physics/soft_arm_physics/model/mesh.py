@@ -16,7 +16,7 @@ def read_mesh(path: str) -> tuple[np.ndarray, np.ndarray]:
         PhysicsError: If the file is missing or cannot be read.
     """
     if not Path(path).is_file():
-        raise PhysicsError(f'mesh {path}: there is no such file; correct the path')
+        raise PhysicsError(f'mesh {path}: file not found; correct the path')
     spec = mujoco.MjSpec()
     mesh = spec.add_mesh(name='mesh', file=path)
     mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL  # which needs no closed surface

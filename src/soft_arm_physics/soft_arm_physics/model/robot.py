@@ -24,7 +24,7 @@ EXCLUDED_RADII = 3.0  # links nearer along the robot than this many radii do not
 
 @dataclass(frozen=True)
 class RobotBodies:
-    """What of a model belongs to a robot.
+    """Parts of a model that belong to one robot.
 
     The base is the body `<prefix>base`, the tip the site `<prefix>tip`.
     """

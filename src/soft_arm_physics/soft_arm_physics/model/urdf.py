@@ -26,8 +26,8 @@ _JOINT, _GEOM = mujoco.mjtJoint, mujoco.mjtGeom
 def write_urdf(model: mujoco.MjModel, name: str, left_out: frozenset[str]) -> str:
     """Return a model as URDF, at its start pose.
 
-    The root link is `world`; links have the names of the bodies, joints those of the joints. The
-    frame of a link is its body's, moved to the anchor of the body's last joint.
+    The root link is `world`; links have the names of the bodies. The frame of a link is its
+    body's, moved to the anchor of the body's last joint.
 
     Args:
         model: The model.

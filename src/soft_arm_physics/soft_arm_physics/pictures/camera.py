@@ -26,7 +26,7 @@ class Camera:
         width_px, height_px: Size of the pictures; None: the camera's, or 640 x 480.
 
     Raises:
-        PhysicsError: If there is no such camera, or no OpenGL to render with.
+        PhysicsError: If the camera is unknown, or OpenGL is missing.
     """
 
     def __init__(

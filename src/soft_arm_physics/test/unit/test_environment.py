@@ -70,7 +70,7 @@ def test_spaces_follow_robot_and_world():
     joints = sum(len(robot.joint_positions()) for robot in robots)
     assert environment.observation_space.shape == (2 * joints + 3 * 3 + 13,)
     assert environment.action_space.shape == (6,)
-    finger = next(iter(robots)).actuation
+    finger = next(iter(robots)).coordinates
     np.testing.assert_array_equal(environment.action_space.high[:2], [c.high for c in finger])
     observation, _ = environment.reset(seed=5)
     assert 0.3 < observation[-13] < 0.4
@@ -125,7 +125,7 @@ def test_many_at_a_time_are_each_as_alone():
     for i in range(3):
         observation, _ = alone.reset(seed=1 + i)
         over = False
-        for step in range(14):  # limit_s is ten steps: the eleventh begins anew
+        for step in range(14):  # limit_s is ten steps: the eleventh resets
             if over:
                 observation, reward, cut_off = alone.reset()[0], 0.0, False
             else:

@@ -32,5 +32,5 @@ def test_vertices_are_where_the_file_has_them(tmp_path):
 
 
 def test_a_missing_mesh_is_an_error():
-    with pytest.raises(PhysicsError, match='no such file'):
+    with pytest.raises(PhysicsError, match='file not found'):
         read_mesh('nowhere.stl')

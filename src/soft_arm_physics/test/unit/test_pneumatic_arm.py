@@ -39,7 +39,7 @@ def move(plant, arm, lengths_m):
     """
     plant.robot.actuate(plant.robot.clip(arm.curve.pressures(lengths_m)))
     plant.settle()
-    return np.linalg.norm(plant.robot.T_base_tip()[:3, 3] - arm.fk(lengths_m)[:3, 3])
+    return np.linalg.norm(plant.robot.T_base_tip()[:3, 3] - arm.at(lengths_m).tip_m)
 
 
 def test_ideal_plant_follows_the_pcc_model():
@@ -52,7 +52,9 @@ def test_ideal_plant_follows_the_pcc_model():
 def test_ideal_tip_axis_follows_the_pcc_model():
     arm, plant, lengths = make_arm(ROBOT), Simulation(ROBOT, FREE_SPACE), bend_lengths_m(90, 75)
     move(plant, arm, lengths)
-    assert plant.robot.T_base_tip()[:3, 2] @ arm.fk(lengths)[:3, 2] > np.cos(np.deg2rad(0.3))
+    assert plant.robot.T_base_tip()[:3, 2] @ arm.at(lengths).tip_pose[:3, 2] > np.cos(
+        np.deg2rad(0.3)
+    )
 
 
 def test_any_robot_file_with_bellows_makes_a_plant():
@@ -146,7 +148,7 @@ def test_hysteresis_depends_on_the_direction_and_repeats():
 
 
 def test_a_settled_arm_stays():
-    """The chain has no shape of its own to drift along."""
+    """The chain has no free mode to drift along."""
     plant = pneumatic_arm(ROBOT, 4)
     plant.robot.actuate(make_arm(ROBOT).curve.pressures(bend_lengths_m(90, 30)))
     plant.settle()

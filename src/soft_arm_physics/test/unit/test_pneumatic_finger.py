@@ -135,5 +135,5 @@ def test_impossible_gap_is_refused(gap_m):
 
 
 def test_an_arm_is_no_finger():
-    with pytest.raises(PhysicsError, match="'two_module_arm' is no finger"):
+    with pytest.raises(PhysicsError, match="'two_module_arm' is not a finger"):
         PneumaticFinger(load_robot('two_module_arm'), 0)

@@ -102,7 +102,10 @@ def test_the_video_shows_the_robot_move(run, tmp_path):
     [
         (['nowhere.yaml'], 'No such file; give a path or one of'),
         (['hand', '--world', 'moon'], 'No such file; give a path or one of empty'),
-        ([*FINGER, '--actuate', 'finger=1'], "no coordinate 'finger': there are finger_grasp"),
+        (
+            [*FINGER, '--actuate', 'finger=1'],
+            "unknown coordinate 'finger': give one of finger_grasp",
+        ),
         ([*FINGER, '--actuate', 'drive.csv'], 'neither NAME=FORMULA nor a file'),
         ([*FINGER, '--actuate', 'finger_grasp=os.system(1)'], 'is not allowed; allowed are'),
         ([*FINGER, '--actuate', 'finger_grasp=t'], 'N m at t = 0.06 s, outside -0.05'),
@@ -125,7 +128,7 @@ def test_bad_input_is_one_line_and_nothing_is_written(run, words, line, tmp_path
     ('content', 'line'),
     [
         ('time_s,finger_grasp_n_m\n0,0\n0,1\n', 'time_s must rise'),
-        ('time_s,finger_grasp\n0,0\n', "no column 'finger_grasp': there are finger_grasp_n_m"),
+        ('time_s,finger_grasp\n0,0\n', "'finger_grasp': give one of finger_grasp_n_m"),
         ('finger_grasp_n_m\n0\n', 'needs a column time_s'),
         ('time_s,finger_grasp_n_m\n0,much\n', 'must be a finite number'),
     ],

@@ -93,7 +93,7 @@ def test_the_chain_with_the_measured_stiffness_deflects_like_the_beam(tmp_path, 
     (tmp_path / 'rod.yaml').write_text(yaml.safe_dump(rod(sections)))
     robot = ['--robot', str(tmp_path / 'rod.yaml'), '--hinge', 'bend']
     out = tmp_path / 'measured.yaml'
-    assert calibrate_stiffness.main([*data, *robot, '--out', str(out)]) == 0
+    assert calibrate_stiffness.main([*data, *robot, '--output', str(out)]) == 0
     bend, side = load_robot(out).segments[0].hinges
     assert side.stiffness_n_m_rad == 1.0
     assert bend.stiffness_n_m_rad == pytest.approx(
@@ -134,7 +134,12 @@ def test_blocked_force_gives_the_torque_of_a_pressure(tmp_path, capsys, held, sh
         ('load_n,deflection_m', ([1, 2], [1, 2]), [], ['2 points', 'at least 3']),
         ('load_n,deflection_m', ([1, 2, 3], [3, 2, 1]), [], ['grow with the load']),
         ('load_n,deflection_m', ([1, 2, 3], [10, 20, 30]), [], ['correct length or unit']),
-        ('load_n,deflection_m', ([1, 2, 3], [1e-3, 2e-3, 3e-3]), ['--out', 'x.yaml'], ['--robot']),
+        (
+            'load_n,deflection_m',
+            ([1, 2, 3], [1e-3, 2e-3, 3e-3]),
+            ['--output', 'x.yaml'],
+            ['--robot'],
+        ),
         (
             'load_n,deflection_m',
             ([1, 2, 3], [1e-3, 2e-3, 3e-3]),

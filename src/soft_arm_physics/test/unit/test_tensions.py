@@ -63,9 +63,9 @@ def test_tendons_that_pull_against_each_other_only_press():
 
 def test_a_tendon_bends_the_segments_that_it_runs_through():
     simulation = Simulation(limb('squid_grasper'), FREE_SPACE)
-    names = [c.name for c in simulation.robot.actuation]
+    names = [c.name for c in simulation.robot.coordinates]
     assert names[3:] == [f'grasper_2_tendon_{k}' for k in (1, 2, 3, 4)]
-    values = simulation.robot.rest_actuation
+    values = simulation.robot.rest_u
     values[3] = 0.5
     simulation.robot.actuate(values)
     simulation.settle(critical=True)

@@ -132,8 +132,8 @@ def unbalanced(q, robot, torques):
 def test_the_rod_hangs_where_its_hinges_are_in_equilibrium(name):
     robot = robot_of(CASES[name])
     sim = Simulation(robot)
-    values = [0.12 * c.high for c in sim.robot.actuation]
-    torques = dict(zip((c.name for c in sim.robot.actuation), values, strict=True))
+    values = [0.12 * c.high for c in sim.robot.coordinates]
+    torques = dict(zip((c.name for c in sim.robot.coordinates), values, strict=True))
     sim.robot.actuate(values)
     sim.settle(60.0)
     joints = sum(part[0] == 'hinge' for part in chain_of(robot))

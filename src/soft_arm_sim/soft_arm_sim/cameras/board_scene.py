@@ -1,4 +1,4 @@
-"""A white board of known size before a dark wall, as the virtual camera sees it."""
+"""White board of known size before a dark wall, seen by the virtual camera."""
 
 from collections.abc import Iterator
 
@@ -13,21 +13,20 @@ from soft_arm_sim.cameras.parameters import CameraParameters
 from soft_arm_sim.cameras.stereo import StereoDepth, add_cameras
 
 BOARD_M = 0.297, 0.210  # a sheet of A4
-NEAREST_M, FARTHEST_M = 0.45, 0.95
+MIN_DISTANCE_M, MAX_DISTANCE_M = 0.45, 0.95
 WALL_BEHIND_M = 0.3
-MOST_TILT_DEG = 30.0  # about the rows and the columns of the image
-# In the image: an edge along a row would be known to the pixel only, since the renderer does not
-# smooth edges.
+MAX_TILT_DEG = 30.0  # about the rows and the columns of the image
+# About the optical axis: an edge along a row would be known to the pixel only, without smoothing.
 TURN_DEG = 4.0, 10.0
-SIDE_SHARE = 0.08  # of the distance, by which the board is out of the middle
-HALF_THICKNESS_M = 1e-5  # of a sheet of paper: a thick side would look like more of the board
+SIDE_SHARE = 0.08  # largest offset from the optical axis over the distance
+HALF_THICKNESS_M = 1e-5  # thin: visible sides would enlarge the board
 _GEOM = mujoco.mjtGeom
 
 
 def board_frames(
     parameters: CameraParameters, count: int, seed: int = 0
 ) -> Iterator[tuple[Frame, np.ndarray]]:
-    """Yield frames of the board at distances from `NEAREST_M` to `FARTHEST_M`, tilted.
+    """Yield frames of the board at distances from `MIN_DISTANCE_M` to `MAX_DISTANCE_M`, tilted.
 
     Args:
         parameters: Intrinsics, and noise or stereo pair.
@@ -35,10 +34,10 @@ def board_frames(
         seed: Draws the poses and the noise.
 
     Yields:
-        What the camera reports, and the board's true pose in the optical frame, shape (4, 4).
+        The camera's frame, and the board's true pose in the optical frame, shape (4, 4).
 
     Raises:
-        SimulationError: If there is no OpenGL to render with.
+        SimulationError: If OpenGL is missing.
     """
     image, random = parameters.image, np.random.default_rng([seed, 7])
     model = board_scene(parameters)
@@ -49,7 +48,7 @@ def board_frames(
         None if parameters.stereo is None else StereoDepth(model, parameters, view.option, seed)
     )
     try:
-        for distance_m in np.linspace(NEAREST_M, FARTHEST_M, count):
+        for distance_m in np.linspace(MIN_DISTANCE_M, MAX_DISTANCE_M, count):
             T_optical_board = _pose(random, float(distance_m))
             move_board(data, T_optical_board)
             mujoco.mj_forward(model, data)
@@ -88,7 +87,7 @@ def move_board(data: mujoco.MjData, T_optical_board: np.ndarray) -> None:
 
 def _pose(random: np.random.Generator, distance_m: float) -> np.ndarray:
     T = np.eye(4)
-    tilt = random.uniform(-MOST_TILT_DEG, MOST_TILT_DEG, 2)
+    tilt = random.uniform(-MAX_TILT_DEG, MAX_TILT_DEG, 2)
     turn = *tilt, random.choice((-1, 1)) * random.uniform(*TURN_DEG)
     T[:3, :3] = Rotation.from_euler('xyz', turn, degrees=True).as_matrix()
     T[:3, 3] = distance_m * np.append(random.uniform(-SIDE_SHARE, SIDE_SHARE, 2), 1.0)

@@ -58,7 +58,7 @@ class VirtualCamera:
         scene: Another scene with the parts of `scene.build_scene`; None: that scene.
 
     Raises:
-        SimulationError: If there is no OpenGL to render with.
+        SimulationError: If OpenGL is missing.
     """
 
     def __init__(
@@ -114,11 +114,6 @@ class VirtualCamera:
     def joints(self) -> int:
         """Number of joint positions that `capture` takes."""
         return int(self._model.nq)
-
-    @property
-    def ring_on_jig_m(self) -> np.ndarray:
-        """True position of the ring on the jig in the base frame [m], (3,); for tests only."""
-        return self._data.mocap_pos[0].copy()
 
     def capture(self, qpos: np.ndarray) -> Frame:
         """Render one frame of the arm with the joint positions of `SimulatedRobot`."""

@@ -9,11 +9,11 @@ from soft_arm_description.robot import Robot
 from soft_arm_sim.cameras.depth_noise import DepthNoise
 from soft_arm_sim.cameras.finger_scene import finger_scene, scene_poses
 from soft_arm_sim.cameras.offscreen import Offscreen
-from soft_arm_sim.cameras.parameters import Distortion, FingerCameraParameters
+from soft_arm_sim.cameras.parameters import FingerCameraParameters
 from soft_arm_sim.errors import SimulationError
 
 FINER = 2  # pinhole pixels per sensor pixel, each way: a pixel sees an area, not a point
-UNDISTORT_STEPS = 40  # each divides the error by 3 or more if the lens does not fold the picture
+UNDISTORTION = cv2.TERM_CRITERIA_COUNT | cv2.TERM_CRITERIA_EPS, 40, 1e-10  # iterations, error
 
 
 class FingerCamera:
@@ -27,8 +27,7 @@ class FingerCamera:
         seed: Draws the noise.
 
     Raises:
-        SimulationError: If the robot is no finger with painted lines, or there is no OpenGL to
-            render with.
+        SimulationError: If the robot is not a finger with painted lines, or OpenGL is missing.
     """
 
     def __init__(self, robot: Robot, parameters: FingerCameraParameters, seed: int = 0):
@@ -86,51 +85,27 @@ class FingerCamera:
         self._view.close()
 
 
-def distorted(rays: np.ndarray, lens: Distortion) -> np.ndarray:
-    """Return where a lens shows ideal points (x/z, y/z), both of shape (n, 2).
-
-    Source: gripper paper, equations (2)-(3), with the ideal coordinates on the right.
-    """
-    x, y = rays.T
-    r2 = x * x + y * y
-    radial = 1 + r2 * (lens.k1 + r2 * (lens.k2 + r2 * lens.k3))
-    return np.column_stack(
-        [
-            x * radial + 2 * lens.p1 * x * y + lens.p2 * (r2 + 2 * x * x),
-            y * radial + lens.p1 * (r2 + 2 * y * y) + 2 * lens.p2 * x * y,
-        ]
-    )
-
-
 def _lens(
     parameters: FingerCameraParameters,
 ) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray, tuple[int, int]]:
     """Return the finer pinhole picture's maps (u, v of colour, of depth), matrix (3, 3), size."""
-    image = parameters.image
-    v, u = np.mgrid[0 : image.height_px, 0 : image.width_px]
-    seen = np.column_stack(
-        [(u.ravel() - image.cx_px) / image.fx_px, (v.ravel() - image.cy_px) / image.fy_px]
-    )
-    rays = seen.copy()
-    with np.errstate(over='ignore', invalid='ignore'):  # a lens that folds is refused below
-        for _ in range(UNDISTORT_STEPS):
-            missing = seen - distorted(rays, parameters.distortion)
-            rays += missing
-    if not np.abs(missing).max() * image.fx_px < 0.01:
+    image, lens = parameters.image, np.array(parameters.distortion.opencv)
+    shape, zero = (image.height_px, image.width_px), np.zeros(3)
+    pixels = np.dstack(np.meshgrid(*map(np.arange, shape[::-1]))).reshape(-1, 1, 2).astype(float)
+    rays = cv2.undistortPoints(pixels, image.camera_matrix, lens, criteria=UNDISTORTION)
+    again = cv2.projectPoints(
+        cv2.convertPointsToHomogeneous(rays), zero, zero, image.camera_matrix, lens
+    )[0]
+    if not np.abs(again - pixels).max() < 0.01:
         raise SimulationError(
             f'the lens {parameters.distortion} folds the picture: give smaller coefficients'
         )
-    straight = rays * (image.fx_px, image.fy_px)
+    straight = rays[:, 0] * (image.fx_px, image.fy_px)
     low, high = np.floor(straight.min(axis=0)) - 1, np.ceil(straight.max(axis=0)) + 1
     size = (FINER * (high - low)).astype(int) + 1
     fine = FINER * (straight - low)
-    pinhole = np.array(
-        [
-            [FINER * image.fx_px, 0, -FINER * low[0]],
-            [0, FINER * image.fy_px, -FINER * low[1]],
-            [0, 0, 1.0],
-        ]
-    )
-    u, v = (fine[:, i].reshape(image.height_px, image.width_px).astype(np.float32) for i in (0, 1))
+    pinhole = np.diag([FINER * image.fx_px, FINER * image.fy_px, 1.0])
+    pinhole[:2, 2] = -FINER * low
+    u, v = (fine[:, i].reshape(shape).astype(np.float32) for i in (0, 1))
     middle = (FINER - 1) / 2  # pixel i of cv2.blur above is the mean of i .. i + FINER - 1
     return (u - middle, v - middle, u, v), pinhole, (int(size[0]), int(size[1]))

@@ -1,7 +1,4 @@
-"""Scene of the finger's camera, in the finger's base frame.
-
-It holds the bent finger with its painted lines, its mount and a laboratory.
-"""
+"""Scene of the finger's camera: bent finger with painted lines, mount and laboratory."""
 
 import mujoco
 import numpy as np
@@ -44,8 +41,8 @@ def finger_scene(
     pieces, lines = _pieces(robot), robot.cut_lines
     if lines is None or len(pieces) != len(robot.segments):
         raise SimulationError(
-            f'robot {robot.name} is no finger of single_bend segments with cut_lines: add them to '
-            'its file'
+            f'robot {robot.name} is not a finger of single_bend segments with cut_lines: add them '
+            'to its file'
         )
     for piece in pieces:
         if piece.rigid_length_m > 0.0:

@@ -8,8 +8,8 @@ from soft_arm_sim.errors import SimulationError
 
 MAX_GEOMS = 1000
 INFRARED = 'infrared'  # name of the camera of a stereo pair; it is moved for each view
-NEAR_M, FAR_M = 0.05, 3.0  # nothing nearer or farther is drawn
-PIXEL_M = 1e-6  # of the sensor; any size does
+NEAR_M, FAR_M = 0.05, 3.0  # clipping planes
+PIXEL_M = 1e-6  # pitch of the sensor; arbitrary
 
 
 def add_camera(
@@ -69,7 +69,7 @@ class Offscreen:
         width_px, height_px: Size of the picture.
 
     Raises:
-        SimulationError: If there is no OpenGL to render with.
+        SimulationError: If OpenGL is missing.
     """
 
     def __init__(self, model: mujoco.MjModel, camera: str, width_px: int, height_px: int):
@@ -122,7 +122,7 @@ class Offscreen:
 
     def close(self) -> None:
         """Free the OpenGL context."""
-        self._gl.make_current()  # what is freed is known by numbers that each context has
+        self._gl.make_current()  # names of OpenGL's objects hold in one context only
         self._context.free()
         self._gl.free()
 

@@ -8,14 +8,8 @@ from pydantic import Field
 from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import Ring
-from soft_arm_physics.parameter_file import (
-    NotNegative,
-    Positive,
-    Share,
-    Strict,
-    Vector3,
-    load_parameters,
-)
+from soft_arm_io.fields import NonNegative, Positive, Strict
+from soft_arm_physics.parameter_file import Share, Vector3, load_parameters
 
 CONFIG = Path(__file__).parents[1] / 'config'
 OVERSAMPLING = 2  # rendered pixels per pixel of a stereo camera's imager, along each axis
@@ -79,7 +73,7 @@ class Noise(Strict):
         colour_gamma: A pixel is the light to the power of one over this.
     """
 
-    depth_sigma_m_per_m2: NotNegative
+    depth_sigma_m_per_m2: NonNegative
     depth_correlation_px: Positive
     depth_quantum_m: Positive
     depth_scale_error: float
@@ -90,7 +84,7 @@ class Noise(Strict):
     border_hole_share: Share
     hole_share: Share
     hole_size_px: Positive
-    colour_sigma: NotNegative
+    colour_sigma: NonNegative
     colour_gamma: Annotated[float, Field(ge=1, le=4)]
 
 
@@ -103,7 +97,7 @@ class Stereo(Strict):
         position_m: The left imager in the optical frame of the colour camera.
         baseline_m, projector_m: Right imager and projector, to the right of the left one.
         dots, dot_sigma_px: Number of dots in the field of view, and the size of their images.
-        ambient, laser: Brightness of a white surface without a dot, and that of a dot 0.5 m away.
+        ambient, laser: Brightness of a white surface without a dot, and of a dot 0.5 m away.
         mean_grey, image_sigma: Exposure: mean of the left image, and noise of both, of 255.
         disparities: Number of disparities that are searched, a multiple of 16.
         block_px: Side of the blocks that are compared, odd.
@@ -121,10 +115,10 @@ class Stereo(Strict):
     projector_m: float
     dots: Annotated[int, Field(ge=1)]
     dot_sigma_px: Positive
-    ambient: NotNegative
-    laser: NotNegative
+    ambient: NonNegative
+    laser: NonNegative
     mean_grey: Annotated[float, Field(gt=0, lt=255)]
-    image_sigma: NotNegative
+    image_sigma: NonNegative
     disparities: Annotated[int, Field(ge=16, le=256, multiple_of=16)]
     block_px: Annotated[int, Field(ge=3, le=21)]
     uniqueness_percent: Annotated[int, Field(ge=0, le=50)]
@@ -195,7 +189,7 @@ class CalibrationJig(Strict):
     """
 
     pegs_m: Annotated[tuple[Vector3, ...], Field(min_length=3)]
-    repeatability_m: NotNegative
+    repeatability_m: NonNegative
     ring: Ring | None = None
 
 

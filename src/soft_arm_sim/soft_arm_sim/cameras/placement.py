@@ -1,4 +1,4 @@
-"""Where the virtual camera and the jig stand for a robot.
+"""Placement of the virtual camera and the jig for a robot.
 
 The shipped files place them for an arm of `SHIPPED_REACH_M`. For a longer arm the room and the jig
 grow in proportion. The camera stands further away and has a wider lens, each by the root of that
@@ -21,7 +21,7 @@ SHIPPED_REACH_M = 0.39  # of the arm for which the shipped files place camera an
 
 
 def scale_for(robot: Robot) -> float:
-    """Return how many times larger the room is for a robot than for the shipped reach, >= 1."""
+    """Return the size of the room for a robot over its size for the shipped reach, >= 1."""
     reach_m = sum(s.arc_length_limits_m[1] + s.rigid_length_m for s in robot.segments)
     return max(1.0, reach_m / SHIPPED_REACH_M)
 
@@ -49,7 +49,7 @@ def camera_for(robot: Robot, camera: str = 'virtual') -> CameraParameters:
 
 
 def camera_of(robot: Robot, name_or_path: str) -> CameraParameters:
-    """Return a shipped camera, placed for a robot, or that of a YAML file.
+    """Return a shipped camera, placed for a robot, or the camera of a YAML file.
 
     Raises:
         PhysicsError: If the file cannot be used.

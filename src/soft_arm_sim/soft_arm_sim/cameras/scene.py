@@ -1,7 +1,4 @@
-"""Scene of the arm's virtual camera, in the arm's base frame.
-
-It holds the arm's visible shapes, the calibration jig and a laboratory.
-"""
+"""Scene of the arm's virtual camera in its base frame: arm, calibration jig, laboratory."""
 
 import mujoco
 import numpy as np

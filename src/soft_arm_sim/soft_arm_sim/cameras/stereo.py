@@ -28,7 +28,7 @@ class StereoDepth:
         seed: Draws the dots and the noise of the imagers.
 
     Raises:
-        SimulationError: If there is no OpenGL to render with.
+        SimulationError: If OpenGL is missing.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class StereoDepth:
     def depth(self, data: mujoco.MjData) -> np.ndarray:
         """Measure the scene; return depth aligned to colour in quanta, (h, w) uint16, 0 = none.
 
-        The pose of the camera `colour` in `data` is that of the colour sensor.
+        The camera `colour` in `data` has the pose of the colour sensor.
         """
         left, right = self.infrared(data)
         disparity = self._matcher.compute(_widened(left), _widened(right))[:, ::SUBPIXELS]
@@ -97,7 +97,7 @@ class StereoDepth:
         return cv2.cvtColor(rgb, cv2.COLOR_RGB2GRAY).astype(np.float32) / 255, depth_m
 
     def _irradiance(self, data: mujoco.MjData, along_m: float, lit_m: np.ndarray) -> np.ndarray:
-        """Return what an imager sees: the scene in ambient light and under the dots."""
+        """Return an imager's picture of the scene in ambient light and under the dots."""
         stereo = self._stereo
         grey, depth_m = self._render(data, along_m)
         shift_m = OVERSAMPLING * stereo.focal_px * (along_m - stereo.projector_m)
@@ -135,7 +135,7 @@ def add_cameras(
 
 
 def align_nearest(depth: np.ndarray, parameters: CameraParameters) -> np.ndarray:
-    """Return a depth image of the left imager as the colour sensor sees it, in the same quanta.
+    """Align a depth image of the left imager to the colour sensor, in the same quanta.
 
     A depth pixel fills all colour pixels that its corners span, and of several depths that meet in
     one colour pixel the nearest stays; the depth itself is not changed: `align_images` of

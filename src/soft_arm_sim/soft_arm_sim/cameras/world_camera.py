@@ -1,4 +1,4 @@
-"""Cameras of a world file: pictures of a running simulation, taken in a thread of their own."""
+"""Cameras of a world file, drawn in a separate thread."""
 
 import copy
 import math
@@ -15,7 +15,7 @@ from soft_arm_sim.cameras.parameters import Image
 from soft_arm_sim.errors import SimulationError
 
 NEAR_M, FAR_M = 0.02, 20.0
-AMBIENT = 0.3  # in a world without lights; elsewhere its lights alone make the picture
+AMBIENT = 0.3  # brightness of a world without lights
 
 
 def image_of(camera: Camera, rate_hz: float) -> Image:
@@ -40,7 +40,7 @@ class WorldCameras:
         cameras: The cameras of its world that are drawn.
 
     Raises:
-        SimulationError: If there is no OpenGL to render with.
+        SimulationError: If OpenGL is missing.
     """
 
     def __init__(self, model: mujoco.MjModel, cameras: tuple[Camera, ...]):
@@ -73,13 +73,13 @@ class WorldCameras:
 
 
 class PictureThread:
-    """Takes pictures at a rate between `start` and `stop`, and hands them over in its thread.
+    """Takes pictures at a rate between `start` and `stop`, and delivers them in its thread.
 
     Args:
         model: The simulation's model.
         cameras: The cameras.
         rate_hz: Pictures a second of each camera [Hz]; a machine that is slower skips some.
-        wanted: Tells whether anybody wants a camera's picture now.
+        wanted: Returns whether a camera's picture is wanted now.
         positions: Returns the joints' positions now, (nq,).
         deliver: Takes a camera's name and its picture (h, w, 3) uint8.
     """
@@ -100,7 +100,7 @@ class PictureThread:
         self._thread = threading.Thread(target=self._run, name='cameras', daemon=True)
 
     def start(self) -> None:
-        """Start; raise SimulationError if there is no OpenGL to render with."""
+        """Start; raise SimulationError if OpenGL is missing."""
         self._thread.start()
         self._ready.wait()
         if self._error:

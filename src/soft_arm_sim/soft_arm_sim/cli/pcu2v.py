@@ -5,8 +5,9 @@ import asyncio
 import json
 import signal
 
-from soft_arm_description.command_line import CommandLine, number_in, port_or_any, seed_number
+from soft_arm_description.options import add_robot
 from soft_arm_description.robot import load_robot
+from soft_arm_io.command_line import CommandLine, number_in, port_or_any, seed_number
 from soft_arm_physics.errors import PhysicsError
 from soft_arm_sim.devices.modbus_server import RELEASE_S, ModbusDevice
 
@@ -25,7 +26,7 @@ def _parser() -> CommandLine:
     parser.add_argument(
         '--host', default='127.0.0.1', help='address to listen on (default %(default)s)'
     )
-    parser.add_robot('four_piece_finger')
+    add_robot(parser, 'four_piece_finger')
     parser.add_argument(
         '--seed',
         type=seed_number,

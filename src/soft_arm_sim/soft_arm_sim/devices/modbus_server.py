@@ -1,8 +1,8 @@
 """Serves the registers of an emulated device over Modbus TCP and runs the device's loop.
 
-`ModbusDevice` belongs to an event loop; `DeviceThread` runs it in a thread of its own. The server
-is not pymodbus': that answers only the first of several requests in one segment, function codes
-that a device does not have, and writes with what is read back.
+`ModbusDevice` belongs to an event loop; `DeviceThread` runs it in a separate thread. pymodbus'
+server would answer only the first of several requests in one segment, answer function codes that a
+device does not have, and answer writes with the values read back.
 """
 
 import asyncio
@@ -23,13 +23,11 @@ _HEADER = struct.Struct('>HHHB')  # transaction, protocol (0), bytes that follow
 _LONGEST = 300
 _UNITS = 0, 1, 255  # 0 and 255 are what clients send that know no unit
 
-# A stall of the emulator's own process is not the host's silence: no more than this counts for one
-# tick.
-LONGEST_TICK_S = 0.05
+# Longest time that counts for one tick: a stall of this process is not the host's silence.
+MAX_TICK_S = 0.05
 
-# How long a device that is asked to end goes on serving a host that still uses it: a watchdog's
-# time, in which the hold of a host that was killed ends by itself, and time for a busy host to
-# vent. A launch file signals all of its processes at once.
+# Time for which an ending device still serves its host. A launch file signals all processes at
+# once: a busy host needs time to vent, and the watchdog ends the hold of a killed host.
 RELEASE_S = 1.0
 
 
@@ -46,7 +44,11 @@ class ModbusDevice(ABC):
         functions: Modbus function codes that it answers.
         host: Address to listen on.
         port: TCP port; 0 takes a free one, see `port` after `start`.
-        tick_period_s: Period of the device's own loop [s].
+        tick_period_s: Period of the device's loop [s].
+
+    Attributes:
+        lock: Held while a request is answered.
+        failure: Error of the device's loop, after which it serves no more.
     """
 
     def __init__(
@@ -59,7 +61,8 @@ class ModbusDevice(ABC):
         tick_period_s: float,
     ):
         self.name, self.host, self.port = name, host, port
-        self.failure: Exception | None = None  # of its own loop; then it serves no more
+        self.lock = threading.Lock()
+        self.failure: Exception | None = None
         self._registers, self._functions, self._tick_period_s = registers, functions, tick_period_s
         self._server: asyncio.Server | None = None
         self._ticking: asyncio.Task | None = None
@@ -67,7 +70,7 @@ class ModbusDevice(ABC):
 
     @abstractmethod
     def tick(self, dt_s: float) -> None:
-        """Run one pass of the device's own loop, `dt_s` [s] after the last."""
+        """Run one pass of the device's loop, `dt_s` [s] after the last."""
 
     @abstractmethod
     def power_off(self) -> None:
@@ -124,12 +127,12 @@ class ModbusDevice(ABC):
             while True:
                 await asyncio.sleep(self._tick_period_s)
                 now_s = time.monotonic()
-                self.tick(min(now_s - last_s, LONGEST_TICK_S))
+                self.tick(min(now_s - last_s, MAX_TICK_S))
                 last_s = now_s
         except Exception as error:
             self.failure = error
             _log.critical('%s: its loop failed, it serves no more', self.name, exc_info=error)
-            await self._disconnect()  # registers that no loop updates would look like a device
+            await self._disconnect()  # stale registers would look like a device
             self.power_off()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -153,16 +156,18 @@ class ModbusDevice(ABC):
                 await reader.readexactly(_HEADER.size)
             )
             if protocol != 0 or not 2 <= length <= _LONGEST:
-                return  # this is no Modbus, and where another request would begin nobody knows
+                return  # not a Modbus frame and no way to resynchronise: close
             pdu = await reader.readexactly(length - 1)
-            said = (
-                answer(self._registers, self._functions, pdu)
-                if unit in _UNITS
-                else refusal(pdu, NO_SUCH_UNIT)
-            )
-            writer.write(_HEADER.pack(transaction, 0, len(said) + 1, unit) + said)
+            with self.lock:
+                response = (
+                    answer(self._registers, self._functions, pdu)
+                    if unit in _UNITS
+                    else refusal(pdu, NO_SUCH_UNIT)
+                )
+            writer.write(_HEADER.pack(transaction, 0, len(response) + 1, unit) + response)
             await writer.drain()
-            await asyncio.sleep(0)  # with requests in its buffer, nothing above gives way to `_run`
+            # Let `_run` tick between requests that are already in the buffer.
+            await asyncio.sleep(0)
 
 
 class DeviceThread:
@@ -212,3 +217,11 @@ class DeviceThread:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout_s)
         self._loop.close()
+
+
+def serve(device: ModbusDevice, stack: contextlib.ExitStack) -> DeviceThread:
+    """Start a device in a thread; the stack ends it once its host has released it."""
+    thread = DeviceThread(device)
+    thread.start()
+    stack.callback(thread.stop, RELEASE_S)
+    return thread

@@ -2,7 +2,7 @@
 
 `BoardLogic` is the firmware's logic, register for register and in whole numbers, without sockets
 and clocks. `ValveBoard` serves it on a port and connects it to a plant. The addresses follow from
-the number of channels as `pneumatic_driver.valve_board_map` says; constants here are those of six.
+the number of channels as in `pneumatic_driver.valve_board_map`; constants here are for six.
 """
 
 from typing import Protocol
@@ -12,7 +12,7 @@ import numpy as np
 from soft_arm_sim.devices.modbus_pdu import BUSY, DEVICE_FAILURE, ILLEGAL_ADDRESS, ILLEGAL_VALUE
 from soft_arm_sim.devices.modbus_server import ModbusDevice
 
-LEAST_CHANNELS, MOST_CHANNELS = 6, 14
+MIN_CHANNELS, MAX_CHANNELS = 6, 14
 PA_PER_COUNT = 10
 VENT, HOLD, RUN = range(3)
 SETTINGS_START = 100
@@ -59,7 +59,7 @@ class BoardLogic:
     """Registers and safety of the board; pressures in counts of 10 Pa.
 
     At boot it is vented, no channel is enabled, and no host holds it. A host claims the board with
-    a key of its own before it may command pressures; each of its writes then carries the next code
+    its own key before it may command pressures; each of its writes then carries the next code
     of that key as the heartbeat. Any other write vents a board that drives its valves, and latches
     a fault. Silence ends the hold.
 
@@ -68,7 +68,7 @@ class BoardLogic:
         brown_out_detection: Whether its processor has it on; without it the board stays vented.
     """
 
-    def __init__(self, channels: int = LEAST_CHANNELS, brown_out_detection: bool = True) -> None:
+    def __init__(self, channels: int = MIN_CHANNELS, brown_out_detection: bool = True) -> None:
         self.channels, self._brown_out_detection = channels, brown_out_detection
         self.pressures = [0] * channels
         self.supply = 0
@@ -279,13 +279,13 @@ class BoardLoop:
     """The loop of the board: `BoardLogic` between its registers and a plant.
 
     Args:
-        plant: What the board drives and measures.
+        plant: Plant that it drives and measures.
         supply_pa: Supply pressure that the board measures [Pa] gauge.
         channels: Number of its channels, 6 to 14.
     """
 
-    def __init__(self, plant: Plant, supply_pa: float = 200e3, channels: int = LEAST_CHANNELS):
-        self._plant, self.logic, self._supply_pa = plant, BoardLogic(channels), supply_pa
+    def __init__(self, plant: Plant, supply_pa: float = 200e3, channels: int = MIN_CHANNELS):
+        self.plant, self.logic, self._supply_pa = plant, BoardLogic(channels), supply_pa
         self._rest_s = 0.0
 
     def tick(self, dt_s: float) -> None:
@@ -293,29 +293,27 @@ class BoardLoop:
         self._rest_s += dt_s
         dt_ms = int(self._rest_s * 1e3 + 1e-6)
         self._rest_s -= dt_ms * 1e-3
-        readings_pa = np.asarray(self._plant.sensor_pressures_pa()).tolist()
+        readings_pa = np.asarray(self.plant.sensor_pressures_pa()).tolist()
         *counts, supply = [
             min(max(round(p / PA_PER_COUNT), -0x8000), 0x7FFF)
             for p in (*readings_pa, self._supply_pa)
         ]
         self.logic.tick(dt_ms, counts, supply)
-        self._plant.set_valve_targets_pa(np.array(self.logic.drives_pa, dtype=float))
+        self.plant.set_valve_targets_pa(np.array(self.logic.drives_pa, dtype=float))
 
     def power_off(self) -> None:
         """Cut the power of the valves, which vents them."""
-        self._plant.set_valve_targets_pa(np.zeros(self.logic.channels))
+        self.plant.set_valve_targets_pa(np.zeros(self.logic.channels))
 
 
-class ValveBoard(ModbusDevice):
+class ValveBoard(BoardLoop, ModbusDevice):
     """The board on a TCP port, with its valves and sensors connected to a plant.
 
     Args:
-        plant: What the board drives and measures.
+        plant, supply_pa, channels: As of `BoardLoop`.
         host: Address to listen on.
         port: TCP port; 0 takes a free one, see `port` after `start`.
         tick_period_s: Period of the board's loop [s].
-        supply_pa: Supply pressure that the board measures [Pa] gauge.
-        channels: Number of its channels, 6 to 14.
     """
 
     def __init__(
@@ -325,21 +323,12 @@ class ValveBoard(ModbusDevice):
         port: int = 5020,
         tick_period_s: float = 0.005,
         supply_pa: float = 200e3,
-        channels: int = LEAST_CHANNELS,
+        channels: int = MIN_CHANNELS,
     ):
-        self.board = BoardLoop(plant, supply_pa, channels)
-        self.plant, self.logic = plant, self.board.logic
-        super().__init__('valve_board', self.logic, FUNCTIONS, host, port, tick_period_s)
+        BoardLoop.__init__(self, plant, supply_pa, channels)
+        ModbusDevice.__init__(self, 'valve_board', self.logic, FUNCTIONS, host, port, tick_period_s)
 
     @property
     def released(self) -> bool:
         """Whether no host holds the board."""
         return not self.logic.held
-
-    def tick(self, dt_s: float) -> None:
-        """Run one pass of the board's loop."""
-        self.board.tick(dt_s)
-
-    def power_off(self) -> None:
-        """Cut the power of the valves, which vents them."""
-        self.board.power_off()

@@ -1,4 +1,4 @@
-"""Simulated time of a graph in lockstep: /clock advances when those that are waited for answered.
+"""Simulated time of a graph in lockstep: /clock advances when all awaited nodes have answered.
 
 Out: `/clock`, alone in the graph. In: `/clock_answers`. One tick is: advance the rig, publish its
 images (or poses of the tip), wait until they are answered, publish /clock, wait until that is
@@ -20,19 +20,19 @@ from soft_arm_node_kit.awaited_answers import AwaitedAnswers
 from soft_arm_node_kit.graph import OnlyPublisher
 from soft_arm_node_kit.ticker import ANSWERS_TOPIC
 
-LOOK_S = 0.25  # of the wall clock, between two looks at who is missing
+CHECK_S = 0.25  # wall-clock period of the check for missing answers
 _LONGEST_DEBT_S = 0.1  # a longer delay is not caught up
 
 
 class Lockstep:
-    """Advances a rig whenever nobody is missing.
+    """Advances a rig whenever no answer is missing.
 
     Args:
         node: The rig's node.
         tick_s: Simulated time of one tick [s].
-        advance: Advances the rig by one tick and publishes what it brings, with the time after it
-            [ns]; returns the stamp of the newest image [ns], -1 before the first.
-        image_again: Publishes the newest image again: it was lost, or a node has just started.
+        advance: Takes the time after the tick [ns], advances the rig to it and publishes; returns
+            the stamp of the newest image [ns], -1 before the first.
+        image_again: Publishes the newest image again, for a node that missed it.
         by_tick: Names of nodes that answer ticks; relative ones are in the node's namespace.
         by_image: Names of nodes that answer images.
         timeout_s: Wall-clock time after which a node that has answered before is given up [s].
@@ -59,14 +59,14 @@ class Lockstep:
             map(self._full_name, by_tick), map(self._full_name, by_image)
         )
         self.time_ns = 0  # of the rig
-        self._told_ns, self._image_ns = -1, -1  # of the last /clock, of the newest image
+        self._published_ns, self._image_ns = -1, -1  # of the last /clock, of the newest image
         self._advanced = False  # since the last /clock
         self._asked_s = self._due_s = time.monotonic()
         self._clock = OnlyPublisher(node, ClockMessage, '/clock', qos.ANSWERS)
         node.create_subscription(TickAnswer, ANSWERS_TOPIC, self._on_answer, qos.ANSWERS)
         self._again = node.create_guard_condition(self._go_on)
         wall = Clock(clock_type=ClockType.STEADY_TIME)
-        node.create_timer(LOOK_S, self._look, clock=wall)
+        node.create_timer(CHECK_S, self._check_missing, clock=wall)
         self._period_s = tick_s / real_time_factor if real_time_factor else 0.0
         if self._period_s:
             node.create_timer(self._period_s, self._go_on, clock=wall)
@@ -74,11 +74,11 @@ class Lockstep:
 
     def missing(self) -> list[str]:
         """Return the names of the nodes that time waits for now."""
-        return self._awaited.missing(self._told_ns, self._image_ns)
+        return self._awaited.missing(self._published_ns, self._image_ns)
 
     @property
     def lost(self) -> list[str]:
-        """Names of the nodes without which time goes on although they are expected."""
+        """Names of the expected nodes without which time goes on."""
         return sorted(self._awaited.lost)
 
     def _full_name(self, name: str) -> str:
@@ -105,14 +105,14 @@ class Lockstep:
             self._asked_s = time.monotonic()
             if self.missing():
                 return
-        self._told_ns, self._advanced = self.time_ns, False
-        self._tell()
+        self._published_ns, self._advanced = self.time_ns, False
+        self._publish()
         self._asked_s = time.monotonic()
         if not self.missing():
-            self._again.trigger()  # not in a loop: the executor has other work, too
+            self._again.trigger()  # instead of a loop: the executor has other work
 
-    def _tell(self) -> None:
-        self._clock.publish(ClockMessage(clock=Time(nanoseconds=self._told_ns).to_msg()))
+    def _publish(self) -> None:
+        self._clock.publish(ClockMessage(clock=Time(nanoseconds=self._published_ns).to_msg()))
 
     def _too_early(self) -> bool:
         if not self._period_s:
@@ -123,13 +123,13 @@ class Lockstep:
         self._due_s = max(self._due_s, now_s - _LONGEST_DEBT_S) + self._period_s
         return False
 
-    def _look(self) -> None:
+    def _check_missing(self) -> None:
         missing = self.missing()
         if not missing:
             return
         waited_s = time.monotonic() - self._asked_s
-        if waited_s > LOOK_S:  # a message may have been lost, or sent before a node had started
-            self._tell()
+        if waited_s > CHECK_S:  # a message may be lost, or sent before a node started
+            self._publish()
             if self._advanced:
                 self._image_again()
         if waited_s <= self._timeout_s:

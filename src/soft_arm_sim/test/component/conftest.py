@@ -1,4 +1,4 @@
-"""A virtual rig in lockstep, as a process of its own."""
+"""Virtual rig in lockstep, as a process."""
 
 import socket
 import subprocess

@@ -81,7 +81,7 @@ def test_time_goes_on_in_ticks_when_all_have_answered(rig, answering):
     rig.wait(lambda: rig.times_s[-1] > 1.0, 'one second')
     assert answering.ticks_s[:3] == pytest.approx([0.02, 0.04, 0.06])
     steps_s = {round(b - a, 9) for a, b in zip(rig.times_s, rig.times_s[1:], strict=False)}
-    assert steps_s <= {0.0, TICK_S}  # told again, or one tick
+    assert steps_s <= {0.0, TICK_S}  # repeated, or one tick
 
 
 def test_images_come_at_the_camera_s_rate_and_as_late_as_the_devices_are(rig, answering):

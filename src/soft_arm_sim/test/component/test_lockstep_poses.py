@@ -56,7 +56,7 @@ def test_time_stands_until_the_pose_is_answered(tracking):
     assert seen_s == pytest.approx([first + k * PERIOD_S for k in range(len(seen_s))], abs=1e-6)
     tracking.answers = False
     again = len(tracking.at_s) + 3
-    tracking.wait(lambda: len(tracking.at_s) > again, 'the pose that is waited for is told again')
+    tracking.wait(lambda: len(tracking.at_s) > again, 'the awaited pose is repeated')
     assert len(set(tracking.at_s[-3:])) == 1
     assert tracking.time_s == pytest.approx(tracking.at_s[-1] - PERIOD_S)
     tracking.answers = True

@@ -1,7 +1,4 @@
-"""The node as a process of its own.
-
-Its devices on their ports, its camera, the operator's hand, and how it ends.
-"""
+"""The virtual cell as a process: devices, camera, services, start and end."""
 
 import asyncio
 import math
@@ -119,7 +116,7 @@ def test_the_camera_has_a_lens_and_depth_in_the_colours_pixels(cell):
     )
     assert (colour.encoding, depth.encoding) == ('rgb8', '16UC1')
     assert (colour.width, colour.height) == (depth.width, depth.height) == (info.width, info.height)
-    assert any(info.d), 'its lens is told'
+    assert any(info.d)
     assert {m.header.frame_id for m in (colour, depth, info)} == {
         'finger_camera_color_optical_frame'
     }

@@ -1,4 +1,4 @@
-"""The node as a process of its own: what it publishes, what it serves, how it ends."""
+"""The virtual rig as a process: topics, services, start and end."""
 
 import signal
 import socket

@@ -1,4 +1,4 @@
-"""The node as a process of its own, with an assembly and a world of the user's."""
+"""The node as a process, with an assembly and a world file of a user."""
 
 import signal
 import subprocess
@@ -146,7 +146,7 @@ def test_any_assembly_moves_is_seen_and_ends(lab):
     )
     wrong = ArmConfiguration(segments=['tail'], theta_rad=[0.8], phi_rad=[0.0], ell_m=[0.59])
     listener.push(
-        'what is refused is told',
+        'the refused command is reported',
         lambda: "'tail'" in listener.heard['diagnostics'].message,
         lambda: listener.arcs.publish(wrong),
     )

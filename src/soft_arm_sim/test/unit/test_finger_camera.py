@@ -6,11 +6,9 @@ OpenCV's projection of the finger's known points.
 import cv2
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from soft_arm_description.robot import load_robot
-from soft_arm_sim.cameras.finger_camera import FingerCamera, distorted
+from soft_arm_sim.cameras.finger_camera import FingerCamera
 from soft_arm_sim.cameras.finger_scene import PAINT_M, arc_backbone
 from soft_arm_sim.cameras.parameters import Distortion, load_finger_camera_parameters
 from soft_arm_sim.errors import SimulationError
@@ -99,25 +97,6 @@ def test_the_lens_is_in_the_picture():
     assert np.linalg.norm(bent - straight, axis=1).min() > 10
     u, v = np.rint(bent).astype(int).T
     assert (rgb[v, u, 0] > 2 * rgb[v, u, 1].astype(int)).all()
-
-
-small = st.floats(-0.2, 0.2)
-tiny = st.floats(-0.01, 0.01)
-
-
-@settings(max_examples=50)
-@given(small, small, small, tiny, tiny, st.integers(0, 1000))
-def test_the_lens_is_opencvs(k1, k2, k3, p1, p2, seed):
-    rays = np.random.default_rng(seed).uniform(-0.5, 0.5, (20, 2))
-    lens = Distortion(k1=k1, k2=k2, k3=k3, p1=p1, p2=p2)
-    expected = cv2.projectPoints(
-        np.column_stack([rays, np.ones(20)]),
-        np.zeros(3),
-        np.zeros(3),
-        np.eye(3),
-        np.array(lens.opencv),
-    )[0][:, 0]
-    assert distorted(rays, lens) == pytest.approx(expected, abs=1e-12)
 
 
 def test_noise_is_on_both_and_repeats_with_its_seed(camera):

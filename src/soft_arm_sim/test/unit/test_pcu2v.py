@@ -195,7 +195,7 @@ def test_command_says_where_it_listens_and_ends_on_sigterm():
     [
         (['--port', '70000'], '--port: 70000'),
         (['--seed', '-1'], '--seed: -1'),
-        (['--robot', 'two_module_arm'], 'is no finger'),
+        (['--robot', 'two_module_arm'], 'not a finger'),
         (['--robot', 'nothing'], 'nothing'),
         (['--object-gap-m', '-1'], '--object-gap-m: -1.0'),
         (['--host', '203.0.113.1'], 'cannot listen on 203.0.113.1'),

@@ -6,9 +6,9 @@ import pytest
 
 from soft_arm_description.robot import Robot, RobotFileError, load_robot
 from soft_arm_physics import Pneumatics, Simulation, load_pneumatics
+from soft_arm_sim.board_plant import RunningPlant
 from soft_arm_sim.devices.valve_board import ValveBoard
 from soft_arm_sim.errors import SimulationError
-from soft_arm_sim.running_plant import RunningPlant
 
 pytestmark = pytest.mark.steady_clock
 
@@ -125,4 +125,4 @@ def test_a_stopped_plant_gives_no_snapshot(running):
     running.stop()
     with pytest.raises(SimulationError, match='does not run'):
         running.snapshot()
-    assert not [t for t in threading.enumerate() if t.name == 'plant']
+    assert not [t for t in threading.enumerate() if t.name == 'simulation']

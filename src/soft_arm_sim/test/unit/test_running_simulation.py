@@ -46,8 +46,10 @@ def test_frames_and_joints_are_those_of_the_kinematics(squid):
     assert still['squid_camera_base_link'][0] == 'squid_body'
     assert still['squid_camera_base_link'][1][:3, 3] == pytest.approx([0.0, 0.05, 0.61])
     moving = {child: T for _, child, T in frames.moving_frames()}
-    camera = Arm(squid.robots['camera']).fk(np.array(arcs['camera_1']))
-    grasper = Arm(squid.robots['grasper']).fk(np.array(arcs['grasper_1'] + arcs['grasper_2']))
+    camera = Arm(squid.robots['camera']).at(np.array(arcs['camera_1'])).tip_pose
+    grasper = (
+        Arm(squid.robots['grasper']).at(np.array(arcs['grasper_1'] + arcs['grasper_2'])).tip_pose
+    )
     assert moving['squid_camera_frame'] == pytest.approx(camera, abs=1e-3)
     assert moving['squid_grasper_grasper_2_tip'] == pytest.approx(grasper, abs=2e-3)
     values = dict(zip(frames.joint_names, frames.joint_values(), strict=True))
@@ -117,17 +119,17 @@ def test_a_limb_stops_at_an_obstacle():
     for running in (free, stopped):
         running.bend([('camera_1', 1.2, np.pi / 2, 0.6)])
         running._simulation.step(3.0)
-    assert free.touch().contacts == 0
-    touch = stopped.touch()
-    assert touch.contacts > 0 and touch.largest_n > 0.01
+    assert free.contacts() == (0, 0.0)
+    contacts, largest_n = stopped.contacts()
+    assert contacts > 0 and largest_n > 0.01
     tips_m = [r._simulation.robots['camera'].T_world_tip()[1, 3] for r in (free, stopped)]
     assert tips_m[1] < tips_m[0] - 0.05
 
 
 def test_fingers_are_driven_by_torques():
     running = RunningSimulation(load_assembly('hand'), load_world('floor'))
-    names = [c.name for c in running._simulation.robots['finger_1'].actuation]
-    high = running._simulation.robots['finger_1'].actuation[0].high
+    names = [c.name for c in running._simulation.robots['finger_1'].coordinates]
+    high = running._simulation.robots['finger_1'].coordinates[0].high
     before_m = running._simulation.robots['finger_1'].T_base_tip()[:3, 3]
     running.drive('finger_1', {names[0]: high / 2})
     running._simulation.step(0.3)

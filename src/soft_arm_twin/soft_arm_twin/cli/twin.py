@@ -7,7 +7,7 @@ import socket
 import webbrowser
 from contextlib import ExitStack
 
-from soft_arm_description.command_line import (
+from soft_arm_io.command_line import (
     CommandLine,
     input_path,
     uninterrupted,

@@ -4,10 +4,9 @@ import argparse
 import asyncio
 import webbrowser
 
-from soft_arm_description.command_line import (
+from soft_arm_description.options import known_robot_or_assembly, known_world
+from soft_arm_io.command_line import (
     CommandLine,
-    known_robot_or_assembly,
-    known_world,
     port_or_any,
     uninterrupted,
 )

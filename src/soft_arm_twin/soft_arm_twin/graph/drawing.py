@@ -8,8 +8,8 @@ from soft_arm_twin.graph.soft_robot import SoftRobot
 from soft_arm_twin.parts.bodies import body_part, ground_part, pose
 from soft_arm_twin.parts.marks import (
     BEST_COLOUR,
+    HIDDEN_POSE,
     MODEL_COLOUR,
-    NOWHERE,
     TARGET_COLOUR,
     VISION_COLOUR,
     cube_part,
@@ -36,7 +36,7 @@ TIP_RADIUS_M, TARGET_EDGE_M, STANDS_OUT_M = 0.006, 0.010, 0.001
 GROUND_WIDTH_M = 2.0
 CAMERA_DISTANCE = 1.8  # relative to the size of the scene
 EYE_DIRECTION = np.array([0.65, -0.65, 0.4])
-HERE = np.eye(4, dtype=np.float32)[None, :3]
+IDENTITY = np.eye(4, dtype=np.float32)[None, :3]
 
 
 class Drawing:
@@ -136,7 +136,7 @@ class Drawing:
                     T = pose(body.position_m, body.rpy_deg) if received is None else received
                     found.append(T[None, :3])
             if world.ground is not None:
-                found.append(HERE)
+                found.append(IDENTITY)
         ages_s = [age.age_s for age in known.ages(now_s) if age.age_s is not None]
         received_s = now_s - min(ages_s, default=0.0)
         return Snapshot(received_s, np.concatenate(found).astype(np.float32))
@@ -178,4 +178,4 @@ def _mark_frames(robot: SoftRobot, base: np.ndarray) -> np.ndarray:
 
 
 def _hidden(count: int) -> np.ndarray:
-    return np.tile(NOWHERE, (count, 1, 1))
+    return np.tile(HIDDEN_POSE, (count, 1, 1))

@@ -5,7 +5,7 @@ from typing import Any
 from soft_arm_twin.graph.topics import Feed, Topic
 from soft_arm_twin.source import Age, Value
 
-STATE_LIMIT_S = 0.5
+MAX_STATE_AGE_S = 0.5
 
 
 class Gripper:
@@ -17,7 +17,7 @@ class Gripper:
 
     def __init__(self, namespace: str):
         self.namespace, self.name = namespace, namespace.strip('/')
-        self._feed, self._state = Feed(f'{self.name} state', STATE_LIMIT_S), None
+        self._feed, self._state = Feed(f'{self.name} state', MAX_STATE_AGE_S), None
 
     def topics(self) -> tuple[Topic, ...]:
         """Return the subscribed topics."""

@@ -6,7 +6,7 @@ from soft_arm_twin.graph.journal import Journal
 from soft_arm_twin.graph.topics import Topic
 from soft_arm_twin.source import Diagnostic, Level, Value
 
-STALE_S = 3.5  # nodes report once a second
+MAX_REPORT_AGE_S = 3.5  # nodes report once a second
 _LEVELS: dict[int, Level] = {0: 'info', 1: 'warning', 2: 'error', 3: 'warning'}
 _LATENCIES = ('round_trip_s', 'joint_age_s', 'image_to_command_p50_s', 'image_to_command_p99_s')
 _LOG_WARNING, _LOG_ERROR = 30, 40  # of rcl_interfaces/msg/Log
@@ -45,7 +45,7 @@ class Health:
         """Return one line for each node, the worst first."""
         found = []
         for name, (received_s, status) in self._statuses.items():
-            if now_s - received_s > STALE_S:
+            if now_s - received_s > MAX_REPORT_AGE_S:
                 text = f'silent for {now_s - received_s:.0f} s'
                 found.append(Diagnostic('error', name, text, 'it ended or hangs: softarm doctor'))
                 continue

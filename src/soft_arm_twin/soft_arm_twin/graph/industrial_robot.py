@@ -10,7 +10,7 @@ from soft_arm_twin.graph.topics import Feed, Topic
 from soft_arm_twin.parts.urdf_model import UrdfModel
 from soft_arm_twin.source import Age, Level, Value
 
-JOINTS_LIMIT_S = 1.0
+MAX_JOINTS_AGE_S = 1.0
 _LEVELS: dict[int, Level] = {1: 'info', 2: 'warning', 3: 'error'}
 
 
@@ -29,7 +29,7 @@ class IndustrialRobot:
 
     def __init__(self, namespace: str, journal: Journal):
         self.namespace, self.name = namespace, namespace.strip('/')
-        self._journal, self._joints_feed = journal, Feed(f'{self.name} joints', JOINTS_LIMIT_S)
+        self._journal, self._joints_feed = journal, Feed(f'{self.name} joints', MAX_JOINTS_AGE_S)
         self.model: UrdfModel | None = None
         self.state, self.joints_rad = None, dict[str, float]()
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from soft_arm_twin.source import Event, Level
 
-KEPT = 500
+MAX_EVENTS = 500
 MAX_TEXT_CHARACTERS = 400
 
 
@@ -19,7 +19,7 @@ class Journal:
 
     def __init__(self, clock: Callable[[], float]):
         self._clock = clock
-        self._events: deque[Event] = deque(maxlen=KEPT)
+        self._events: deque[Event] = deque(maxlen=MAX_EVENTS)
         self._lock, self._count = threading.Lock(), 0
 
     def add(self, level: Level, source: str, text: str, time_s: float | None = None) -> None:

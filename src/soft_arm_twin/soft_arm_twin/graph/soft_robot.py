@@ -13,7 +13,7 @@ from soft_arm_twin.graph.topics import Feed, Topic
 from soft_arm_twin.parts.joint_shape import JointShape
 from soft_arm_twin.source import Age, Series, Value
 
-JOINTS_LIMIT_S = PRESSURES_LIMIT_S = TIP_LIMIT_S = 0.5
+MAX_JOINTS_AGE_S = MAX_PRESSURES_AGE_S = MAX_TIP_AGE_S = 0.5
 
 
 class SoftRobot:
@@ -40,9 +40,9 @@ class SoftRobot:
         self.namespace, self.robot, self.name = namespace, robot, name or namespace.strip('/')
         self._frames = frames
         self.shape = JointShape(robot)
-        self._joints_feed = Feed(f'{self.name} joint_states', JOINTS_LIMIT_S)
-        self._pressures_feed = Feed(f'{self.name} pressures', PRESSURES_LIMIT_S)
-        self._tip_feed = Feed(f'{self.name} tip_pose', TIP_LIMIT_S)
+        self._joints_feed = Feed(f'{self.name} joint_states', MAX_JOINTS_AGE_S)
+        self._pressures_feed = Feed(f'{self.name} pressures', MAX_PRESSURES_AGE_S)
+        self._tip_feed = Feed(f'{self.name} tip_pose', MAX_TIP_AGE_S)
         self.joints: np.ndarray | None = None
         self.preview: np.ndarray | None = None
         self.vision: tuple[np.ndarray, np.ndarray] | None = None

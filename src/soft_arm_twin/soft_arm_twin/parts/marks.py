@@ -14,7 +14,7 @@ BEST_COLOUR = (0.0, 0.62, 0.45)
 RIVAL_COLOUR = (0.34, 0.71, 0.91)
 
 SIGMAS = 2.0
-NOWHERE = np.zeros((3, 4), np.float32)
+HIDDEN_POSE = np.zeros((3, 4), np.float32)
 """Frame of hidden parts."""
 
 

@@ -21,8 +21,8 @@ from soft_arm_twin.ros.target_handle import TargetHandle, point_message, point_t
 from soft_arm_twin.source import Answer, TextBlock
 
 COMMAND_PERIOD_S = 0.05
-COMMANDED_S = 0.6  # a driver accepts one source for 0.5 s
-SERVER_SILENT_S = 0.5  # a hanging server cannot end the control of a closed page
+SOURCE_TIMEOUT_S = 0.6  # a driver accepts one source for 0.5 s
+SERVER_TIMEOUT_S = 0.5  # a hanging server cannot end the control of a closed page
 PATH_STEP_M = 0.002
 MAX_PATH_POINTS = 500
 
@@ -192,7 +192,7 @@ class ArmCommands:
         if not value:
             self._stop_by_hand()
             return Answer(True, 'no more commands: the driver vents')
-        if time.monotonic() - self._arm.command_received_s < COMMANDED_S:
+        if time.monotonic() - self._arm.command_received_s < SOURCE_TIMEOUT_S:
             who = self._arm.commander.partition(' ')[0]
             return Answer(False, f'{who} commands the arm: vent, then activate the driver')
         if self._arm.pressures_stamp is None:
@@ -213,7 +213,7 @@ class ArmCommands:
     def _send_by_hand(self) -> None:
         publisher = self._publisher
         if publisher is not None:
-            if time.monotonic() - self._graph.asked_s > SERVER_SILENT_S:
+            if time.monotonic() - self._graph.asked_s > SERVER_TIMEOUT_S:
                 self._stop_by_hand()
                 return
             publisher.publish(

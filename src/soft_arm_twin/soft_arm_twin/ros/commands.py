@@ -12,7 +12,7 @@ from soft_arm_twin.errors import TwinError
 from soft_arm_twin.ros.live_graph import LiveGraph
 from soft_arm_twin.source import Answer
 
-TRANSITION_S = 15.0  # includes the connection to the device
+TRANSITION_TIMEOUT_S = 15.0  # includes the connection to the device
 
 
 class Commands(Protocol):
@@ -94,4 +94,4 @@ class Vent:
 
     async def _transit(self, transition: int) -> bool:
         request = ChangeState.Request(transition=Transition(id=transition))
-        return (await self._graph.ask(self._change, request, TRANSITION_S)).success
+        return (await self._graph.ask(self._change, request, TRANSITION_TIMEOUT_S)).success

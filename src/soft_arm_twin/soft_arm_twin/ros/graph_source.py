@@ -4,7 +4,7 @@ import time
 from collections.abc import Awaitable, Mapping
 from typing import Any, Self
 
-from soft_arm_description.command_line import uninterrupted
+from soft_arm_io.command_line import uninterrupted
 from soft_arm_twin.controls import Control
 from soft_arm_twin.graph.drawing import Drawing
 from soft_arm_twin.graph.gripper import Gripper

@@ -18,17 +18,17 @@ from typing import Any
 from rcl_interfaces.srv import GetParameters
 
 from soft_arm_description.assembly import load_assembly
-from soft_arm_description.errors import DescriptionError
 from soft_arm_description.robot import load_robot
 from soft_arm_description.world import load_world
+from soft_arm_io.errors import InputError
 from soft_arm_node_kit import qos
 from soft_arm_node_kit.graph import UNNAMED, node_name
 from soft_arm_node_kit.session import Session
 from soft_arm_twin.errors import TwinError
 from soft_arm_twin.graph.known_graph import KnownGraph
 
-LOOK_S = 1.0
-ANSWER_S = 3.0
+DISCOVERY_PERIOD_S = 1.0
+RESPONSE_TIMEOUT_S = 3.0
 _PROFILES = {'stream': qos.SENSOR, 'latched': qos.LATCHED, 'report': qos.STATE}
 
 
@@ -62,11 +62,13 @@ class LiveGraph(Session):
 
     def listen(self) -> None:
         """Discover systems in a thread."""
-        self.node.create_timer(LOOK_S, self._look)
+        self.node.create_timer(DISCOVERY_PERIOD_S, self._look)
         self._look()
         self.spin_in_thread()
 
-    def ask(self, client: Any, request: Any, timeout_s: float = ANSWER_S) -> Awaitable[Any]:
+    def ask(
+        self, client: Any, request: Any, timeout_s: float = RESPONSE_TIMEOUT_S
+    ) -> Awaitable[Any]:
         """Call a service from the thread of an asyncio loop.
 
         Returns:
@@ -151,7 +153,7 @@ class LiveGraph(Session):
     def _add(self, source: str, values: list[str], add: Callable[..., None]) -> None:
         try:
             add(*values)
-        except DescriptionError as error:
+        except InputError as error:
             self.event('error', f'{source}: {error}')
 
     def _add_robot(self, namespace: str, robot: str) -> None:

@@ -7,7 +7,7 @@ from soft_arm_twin.controls import Control
 from soft_arm_twin.errors import TwinError
 from soft_arm_twin.source import Answer, Source
 
-MAX_UNDER_WAY = 16  # per page
+MAX_PENDING = 16  # per page
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -23,7 +23,7 @@ def refusal(
         return f'{control.label}: take control first' + (f'; {owner} has it' if owner else '')
     if control.reason:
         return f'{control.label}: {control.reason}'
-    if under_way >= MAX_UNDER_WAY:
+    if under_way >= MAX_PENDING:
         return f'{control.label}: {under_way} commands are under way, wait for one'
     return ''
 

@@ -13,7 +13,7 @@ from soft_arm_twin.source import Event, Jpeg, Snapshot, Source
 
 RATE_HZ = 30
 PANEL_EVERY, CLOUD_EVERY, IMAGE_EVERY = 3, 3, 6  # ticks: 10, 10 and 5 Hz
-_LONGEST_MISMATCH = RATE_HZ  # ticks
+_MAX_MISMATCH_TICKS = RATE_HZ  # ticks
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Taker:
         scene, snapshot = self._source.scene(), self._source.snapshot()
         if snapshot.frames.shape != (scene.n_frames, 3, 4):
             self._mismatches += 1
-            if self._mismatches > _LONGEST_MISMATCH:
+            if self._mismatches > _MAX_MISMATCH_TICKS:
                 raise SceneError(
                     f'frames have shape {snapshot.frames.shape}, not ({scene.n_frames}, 3, 4)'
                 )

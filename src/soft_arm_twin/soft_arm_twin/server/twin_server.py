@@ -24,7 +24,7 @@ from soft_arm_twin.server.page import Page
 from soft_arm_twin.source import Answer, Source
 
 MAX_PAGES = 16
-OWNER_SILENT_S = 5.0
+OWNER_TIMEOUT_S = 5.0
 _PING_TIMEOUT_S = 20.0
 
 
@@ -146,7 +146,7 @@ class TwinServer:
     def _release_silent_owner(self) -> None:
         for page in self._pages:
             silent_s = time.monotonic() - page.received_s
-            if page.name == self._ownership.owner and silent_s > OWNER_SILENT_S:
+            if page.name == self._ownership.owner and silent_s > OWNER_TIMEOUT_S:
                 self._release(page)
                 break
 

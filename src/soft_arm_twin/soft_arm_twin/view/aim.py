@@ -144,9 +144,9 @@ class Aim:
         if not count:
             nothing = np.zeros((0, 1, 3, 4))
             return Aimed(name, target_m, result, (), nothing, (result.message,), took_s)
-        every = np.array([s.actuation for s in result.solutions])
+        every = np.array([s.q for s in result.solutions])
         drawn = tuple(apart(viewed.arm, every, MAX_DRAWN_SOLUTIONS))
-        poses = viewed.arm.configuration(every[list(drawn)]).section_poses
+        poses = viewed.arm.at(every[list(drawn)]).section_poses
         ghosts = robot_frames(viewed.robot, poses)
         lines = explanation([result.solutions[k] for k in drawn], count, viewed)
         return Aimed(name, target_m, result, drawn, ghosts, lines, took_s)
@@ -201,8 +201,8 @@ def workspace_points(viewed: ViewedRobot, seed: int = 1) -> tuple[np.ndarray, np
     from soft_arm_kinematics.workspace.table import LIMIT_SHARE  # loads the compiler
 
     arm = viewed.arm
-    low, high = arm.actuation_limits
+    low, high = arm.q_limits
     share = np.random.default_rng(seed).random((CLOUD_POINTS, arm.n_actuators))
     share = np.clip(share * (1.0 + 2.0 * LIMIT_SHARE) - LIMIT_SHARE, 0.0, 1.0)
-    shape = arm.configuration(low + share * (high - low))
+    shape = arm.at(low + share * (high - low))
     return shape.tip_m, np.abs(shape.theta_rad).sum(axis=-1)

@@ -132,7 +132,7 @@ class Engine:
         """Return the driven coordinates of a robot with their limits in SI units."""
         simulation = self.physics.simulation
         if self.mode == 'physics' and simulation is not None:
-            return simulation.robots[robot].actuation
+            return simulation.robots[robot].coordinates
         return self.robots[robot].driven
 
     def start(self) -> None:
@@ -298,7 +298,7 @@ class Engine:
         simulation = self.physics.simulation
         assert simulation is not None
         for name, robot in simulation.robots.items():
-            robot.actuate([self._values[name][c.name] for c in robot.actuation])
+            robot.actuate([self._values[name][c.name] for c in robot.coordinates])
 
     def _step(self) -> None:
         p = self.physics

@@ -93,7 +93,7 @@ class Picture:
             trace_m: (k, 3) in the world [m], the oldest first; empty: hidden.
             ghosts: Frames of solutions in the world, (k, n, 3, 4).
         """
-        hidden = marks.NOWHERE[None]
+        hidden = marks.HIDDEN_POSE[None]
         nearest = hidden if nearest_m is None else marks.point_frames(nearest_m[None])
         trace = np.repeat(hidden, TRACE_POINTS, axis=0)
         if len(trace_m):

@@ -49,7 +49,7 @@ class ViewedRobot:
     @cached_property
     def driven(self) -> tuple[Coordinate, ...]:
         """Driven coordinates: pressures [Pa]; theta, phi [rad], ell [m]; torques [N m]."""
-        found = list(self.robot.actuation)
+        found = list(self.robot.coordinates)
         for segment, columns in zip(self.robot.segments, self.arm.columns, strict=True):
             if segment.kind == 'bellows':
                 limits_pa = np.tile(segment.actuators.pressure_limits_pa, (len(columns), 1))
@@ -76,11 +76,11 @@ class ViewedRobot:
     @cached_property
     def rest(self) -> dict[str, float]:
         """Values of all coordinates at rest."""
-        rest = dict(zip((c.name for c in self.driven), self.arm.rest_actuation, strict=True))
+        rest = dict(zip((c.name for c in self.driven), self.arm.rest_q, strict=True))
         rest |= {c.name: min(max(0.0, c.low), c.high) for c in self.driven if c.unit == 'Pa'}
         return rest | {c.name: (c.low + c.high) / 2.0 for c in self.planes}
 
-    def actuation(self, values: Values) -> np.ndarray:
+    def q(self, values: Values) -> np.ndarray:
         """Return q (n,) of the arm at values of `driven`."""
         found = np.array([values[c.name] for c in self.driven])
         if isinstance(self.arm, BellowsArm):
@@ -93,14 +93,14 @@ class ViewedRobot:
 
     def values_of(self, solution: 'IkSolution') -> dict[str, float]:
         """Return the values of `driven` at a solution of the inverse kinematics."""
-        found = dict(zip((c.name for c in self.driven), solution.actuation, strict=True))
+        found = dict(zip((c.name for c in self.driven), solution.q, strict=True))
         found |= dict(zip(self.robot.chambers, solution.pressures_pa, strict=True))
         return {c.name: float(np.clip(found[c.name], c.low, c.high)) for c in self.driven}
 
     def section_poses(self, values: Values) -> tuple[Robot, np.ndarray]:
         """Return the robot with these planes, and its section poses (m, 4, 4) in the base."""
         arm = self._with_planes([values.get(c.name, self.rest[c.name]) for c in self.planes])
-        return arm.robot, arm.configuration(self.actuation(values)).section_poses
+        return arm.robot, arm.at(self.q(values)).section_poses
 
     def _with_planes(self, phis_rad: list[float]) -> Arm:
         """Return the arm whose pieces bend in the planes phi."""

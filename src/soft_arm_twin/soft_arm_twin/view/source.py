@@ -38,7 +38,7 @@ class ViewSource:
         mode: Initial model of motion.
 
     Raises:
-        DescriptionError: If a file cannot be used.
+        InputError: If a file cannot be used.
     """
 
     def __init__(self, robot: str | Path, world: str | Path | None = None, mode: Mode = 'physics'):
@@ -238,7 +238,7 @@ class ViewSource:
         T, viewed = self.engine.moment.T_world_base[name], self.engine.robots[name]
         target_m = T[:3, :3].T @ (self.target_m - T[:3, 3])
         values = viewed.rest | dict(self.engine.values[name])
-        self.aim.ask(name, target_m, viewed.actuation(values))
+        self.aim.ask(name, target_m, viewed.q(values))
 
     def _answered(self, answer: Aimed) -> None:
         """Receive an answer in the thread of the solver."""

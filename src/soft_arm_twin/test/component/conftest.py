@@ -1,4 +1,4 @@
-"""A real Chromium without a window, and the server of the waving tube as a process of its own."""
+"""Headless Chromium, and the server of the waving tube in another process."""
 
 import json
 import os
@@ -122,7 +122,7 @@ class Visit:
         self.page.get_by_text('You have control').wait_for()
 
     def commands(self):
-        """What was sent so far as (control, value), in order."""
+        """Return the sent commands as (control, value), in order."""
         sent = self.page.evaluate('window.sent')
         return [(s['control'], s['value']) for s in sent if s['type'] == 'command']
 

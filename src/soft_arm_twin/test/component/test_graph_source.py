@@ -35,7 +35,7 @@ DRIVERS_STAMP = Time(sec=41, nanosec=7)  # its clock is simulated
 
 
 class Rig(SpinningNode):
-    """Stands for all nodes of an arm, and remembers what it was told."""
+    """Stand-in for all nodes of an arm; records what it receives."""
 
     def __init__(self):
         super().__init__('rig', '/soft_arm')
@@ -43,7 +43,7 @@ class Rig(SpinningNode):
         self.vents, self.goals, self.commands = 0, [], []
         self.talks = True
         low, high = ARM.pressure_limits_pa
-        self.shape = ARM.configuration(ARM.actuation_at(low + 0.7 * (high - low)))
+        self.shape = ARM.at(ARM.q_at(low + 0.7 * (high - low)))
         self._configuration = self.create_publisher(ArmConfiguration, 'configuration', 1)
         self._joints = self.create_publisher(JointState, 'joint_states', qos.STATE)
         self._pressures = self.create_publisher(ChamberPressures, 'pressures', qos.STATE)
@@ -58,14 +58,14 @@ class Rig(SpinningNode):
         self.create_service(ChangeState, 'pneumatic_driver/change_state', self._change)
         self.create_service(SolveIK, 'solve_ik', self._solve)
         self._server = ActionServer(self, MoveTip, 'move_tip', self._move)
-        self.create_timer(PERIOD_S, self._tell)
+        self.create_timer(PERIOD_S, self._publish)
         self.spin()
 
     def close(self):
         self._server.destroy()  # else it keeps the node in the graph
         super().close()
 
-    def _tell(self):
+    def _publish(self):
         if not self.talks:
             return
         stamp = self.get_clock().now().to_msg()
@@ -127,7 +127,7 @@ class Rig(SpinningNode):
 
 
 class Page:
-    """What the server would do with the source."""
+    """Stand-in for the server: it polls and commands the source."""
 
     def __init__(self, source):
         self.source = source

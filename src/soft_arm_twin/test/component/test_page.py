@@ -123,7 +123,7 @@ def test_the_handle_follows_mouse_and_keys(page):
 
 
 def _picture(page):
-    """What the page saves, made small: fine lines and edges of other drawing software vanish."""
+    """Return the saved picture, downsampled so that fine lines and edges vanish."""
     with page.page.expect_download() as saved:
         page.control('button', 'Picture').click()
     picture = cv2.imread(str(saved.value.path()))

@@ -22,7 +22,7 @@ from softarm_cli.graph.message_types import message_definition
 DEADLINE_S = 60.0
 ROBOT = load_robot('two_module_arm')
 ARM = Arm(ROBOT)
-JOINTS = joint_values(ARM.configuration(ARM.actuation_limits.mean(axis=0)))
+JOINTS = joint_values(ARM.at(ARM.q_limits.mean(axis=0)))
 
 
 @pytest.fixture

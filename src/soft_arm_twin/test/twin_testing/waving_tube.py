@@ -7,6 +7,7 @@ import cv2
 import numpy as np
 
 from soft_arm_twin.controls import Button, Choice, Point, Slider, Switch, Text
+from soft_arm_twin.parts.shapes import shape_surface
 from soft_arm_twin.scene import Camera, LegendEntry, Part, Scene
 from soft_arm_twin.source import (
     Age,
@@ -53,18 +54,6 @@ def tube(name, first_frame, colour, **other):
     )
 
 
-def sphere(rows=12, columns=16):
-    """Unit sphere: vertices and triangles."""
-    polar, around = np.meshgrid(
-        np.linspace(0, np.pi, rows), np.linspace(0, 2 * np.pi, columns), indexing='ij'
-    )
-    x, y = np.sin(polar) * np.cos(around), np.sin(polar) * np.sin(around)
-    i, j = np.meshgrid(np.arange(rows - 1), np.arange(columns - 1), indexing='ij')
-    a = i * columns + j
-    triangles = np.stack([a, a + columns, a + 1, a + 1, a + columns, a + columns + 1], axis=-1)
-    return np.stack([x, y, np.cos(polar)], axis=-1).reshape(-1, 3), triangles.reshape(-1, 3)
-
-
 def bent(bend_rad, sections=SECTIONS):
     """Frames of a tube of constant curvature that hangs up from z = 0, shape (sections, 3, 4)."""
     angle = np.linspace(0, bend_rad, sections)
@@ -89,18 +78,15 @@ class WavingTube:
     title = 'Waving tube'
 
     def __init__(self):
-        ball_m, ball = sphere()
+        ball_m, ball = shape_surface('sphere', (1.0,))
         line_m = np.stack([np.linspace(-0.2, 0.2, 20), np.zeros(20), np.full(20, 0.1)], axis=1)
-        base_m = 0.04 * np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-0.5, 0)])
-        faces = np.array([[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4]])
-        faces = np.vstack([faces, [1, 5, 7, 3]])
-        box = np.vstack([faces[:, [0, 1, 2]], faces[:, [0, 2, 3]]])
+        base_m, box = shape_surface('box', (0.08, 0.08, 0.02))
         n = SECTIONS
         self._scene = Scene(
             parts=(
                 tube('tube', 0, MODEL, selectable=True, source='pressures'),
                 tube('ghost', n, (0.5, 0.5, 0.5), opacity=0.3),
-                Part.rigid('base', 'cell', (0.6, 0.6, 0.6), 2 * n, base_m, box),
+                Part.rigid('base', 'cell', (0.6, 0.6, 0.6), 2 * n, base_m - [0, 0, 0.01], box),
                 Part.rigid('tip by model', 'tips', MODEL, 2 * n + 1, ball_m, ball),
                 Part.rigid(
                     'tip by vision', 'tips', VISION, 2 * n + 2, ball_m, ball,

@@ -15,7 +15,7 @@ from soft_arm_kinematics import make_arm
 from soft_arm_kinematics.segments.sections import joint_values
 from soft_arm_twin.graph.depth_cloud import depth_points
 from soft_arm_twin.graph.drawing import Drawing
-from soft_arm_twin.graph.journal import KEPT, Journal
+from soft_arm_twin.graph.journal import MAX_EVENTS, Journal
 from soft_arm_twin.graph.known_graph import KnownGraph
 from soft_arm_twin.graph.pictures import jpeg_data
 
@@ -38,8 +38,8 @@ def send(known, topic, message, now_s=0.0):
         take(message, now_s)
 
 
-def joint_states(robot, actuation):
-    shape = make_arm(robot).configuration(actuation)
+def joint_states(robot, q):
+    shape = make_arm(robot).at(q)
     values = joint_values(shape)
     return shape, Message(name=joint_names(robot), position=values.tolist())
 
@@ -63,7 +63,7 @@ def value(known, name):
 
 
 def bent():
-    low, high = make_arm(ROBOT).actuation_limits
+    low, high = make_arm(ROBOT).q_limits
     return low + np.linspace(0.2, 0.8, len(low)) * (high - low)
 
 
@@ -129,7 +129,7 @@ def test_joint_states_that_are_not_whole_change_nothing(known, spoil):
     _, message = joint_states(ROBOT, bent())
     send(known, '/soft_arm/joint_states', message)
     before = known.soft_robots[0].joints.copy()
-    _, other = joint_states(ROBOT, make_arm(ROBOT).rest_actuation)
+    _, other = joint_states(ROBOT, make_arm(ROBOT).rest_q)
     spoil(other)
     send(known, '/soft_arm/joint_states', other)
     np.testing.assert_array_equal(known.soft_robots[0].joints, before)
@@ -161,10 +161,10 @@ def test_a_diagnostic_keeps_its_remedy_apart(known):
 
 def test_the_journal_is_bounded_and_its_numbers_go_on():
     journal = Journal(lambda: 5.0)
-    for i in range(KEPT + 7):
+    for i in range(MAX_EVENTS + 7):
         journal.add('info', 'test', f'line {i}\n' * 200)
     events = journal.events()
-    assert len(events) == KEPT and events[-1].number == KEPT + 7
+    assert len(events) == MAX_EVENTS and events[-1].number == MAX_EVENTS + 7
     assert all('\n' not in e.text and len(e.text) <= 400 for e in events)
 
 
@@ -176,7 +176,7 @@ def test_an_assembly_uses_one_topic_and_moves_every_limb():
     for limb in limbs:
         arm = make_arm(limb.robot)
         names += joint_names(limb.robot)
-        values += joint_values(arm.configuration(arm.rest_actuation)).tolist()
+        values += joint_values(arm.at(arm.rest_q)).tolist()
     send(known, '/squid/joint_states', Message(name=names, position=values))
     assert all(limb.joints is not None for limb in known.soft_robots)
     drawing = Drawing(known)

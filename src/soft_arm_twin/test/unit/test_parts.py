@@ -64,9 +64,9 @@ def test_a_ring_is_hollow():
 def test_a_bent_robot_keeps_its_thickness_and_ends_at_its_tip(name):
     robot = load_robot(name)
     arm = make_arm(robot)
-    low, high = arm.actuation_limits
+    low, high = arm.q_limits
     share = np.random.default_rng(3).uniform(0.3, 0.7, arm.n_actuators)
-    shape = arm.configuration(low + share * (high - low))
+    shape = arm.at(low + share * (high - low))
     T_world_base = pose((0.3, -0.2, 0.1), (20.0, 130.0, -70.0))
     frames = robot_frames(robot, T_world_base @ shape.section_poses)
     assert frames.shape == (robot_frame_count(robot), 3, 4)
@@ -90,7 +90,7 @@ def test_a_skin_is_not_wrung_where_a_segment_has_no_closing_twist(phi_deg):
     robot = load_robot('four_piece_finger')
     segments = tuple(s.model_copy(update={'phi_deg': phi_deg}) for s in robot.segments)
     robot = robot.model_copy(update={'segments': segments})
-    shape = make_arm(robot).configuration(np.array([60e3]))
+    shape = make_arm(robot).at(np.array([60e3]))
     frames = robot_frames(robot, shape.section_poses)
     for part in robot_parts(robot, 'finger', 0):
         if part.name == 'finger piece_2':

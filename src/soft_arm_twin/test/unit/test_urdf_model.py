@@ -17,8 +17,8 @@ SHARE = 0.6  # of the way from rest to a random place within the limits
 def some_shape(robot, seed=3):
     """A bent shape of a robot."""
     arm = make_arm(robot)
-    goal = np.random.default_rng(seed).uniform(*arm.actuation_limits)
-    return arm.configuration(arm.rest_actuation + SHARE * (goal - arm.rest_actuation))
+    goal = np.random.default_rng(seed).uniform(*arm.q_limits)
+    return arm.at(arm.rest_q + SHARE * (goal - arm.rest_q))
 
 
 @pytest.mark.parametrize('name', sorted(shipped_robots()))

@@ -104,7 +104,7 @@ def test_the_kinematic_tip_is_that_of_the_library(name, view):
             continue
         viewed = source.engine.robots[mounted.name]
         arm = make_arm(mounted.robot)
-        T_base_tip = arm.fk(viewed.actuation(source.engine.values[mounted.name]))
+        T_base_tip = arm.at(viewed.q(source.engine.values[mounted.name])).tip_pose
         T = moment.T_world_base[mounted.name] @ T_base_tip
         np.testing.assert_allclose(moment.T_world_tip[mounted.name], T, atol=1e-9)
 
@@ -119,7 +119,9 @@ def test_a_forced_plane_turns_a_piece_of_the_finger_out_of_it(view):
         source.engine.values['four_piece_finger']
     )
     np.testing.assert_allclose([s.phi_deg for s in robot.segments], [12.0, 8.8, 6.0, 3.3])
-    np.testing.assert_allclose(poses[-1], make_arm(robot).fk(np.array([100e3])), atol=1e-12)
+    np.testing.assert_allclose(
+        poses[-1], make_arm(robot).at(np.array([100e3])).tip_pose, atol=1e-12
+    )
 
 
 def test_the_physical_tip_is_that_of_the_simulation(view):
@@ -224,7 +226,7 @@ def test_the_workspace_is_drawn_where_the_tip_reaches(view):
     until(lambda: source.scene() is not before)
     points_m = np.concatenate([part_vertices(source, f'workspace {k}') for k in range(1, 7)])
     arm = source.engine.robots['two_module_arm'].arm
-    longest_m = arm.actuation_limits[1, 0] * 2 + arm.rigid_lengths_m.sum()
+    longest_m = arm.q_limits[1, 0] * 2 + arm.rigid_lengths_m.sum()
     assert len(points_m) > 1000
     base_m = source.engine.moment.T_world_base['two_module_arm'][:3, 3]
     assert np.linalg.norm(points_m - base_m, axis=1).max() < longest_m
@@ -251,9 +253,9 @@ def test_the_newest_request_is_answered_last():
     found, go = [], threading.Event()
     aim = Aim(robots, found.append, go)
     arm = robots['squid_camera'].arm
-    tip_m = arm.tip(arm.actuation_limits.mean(axis=0) + [0.3, 0.2, 0.0])
+    tip_m = arm.at(arm.q_limits.mean(axis=0) + [0.3, 0.2, 0.0]).tip_m
     for share in (0.90, 0.95, 1.0):
-        aim.ask('squid_camera', tip_m * share, arm.rest_actuation)
+        aim.ask('squid_camera', tip_m * share, arm.rest_q)
     go.set()
     until(lambda: found and np.allclose(found[-1].target_m, tip_m))
     aim.stop()

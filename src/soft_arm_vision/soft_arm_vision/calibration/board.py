@@ -1,6 +1,6 @@
 """A flat rectangular board of known size in the colour image: its edges, and the plane it lies in.
 
-Colour alone tells where the board is, so that depth can be compared with it.
+The board is located by colour alone, so that depth can be compared with it.
 """
 
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from soft_arm_vision.intrinsics import Intrinsics
 
 MIN_AREA_SHARE = 0.02  # of the image
 MIN_FILLED = 0.93  # share of its quadrilateral that the board covers
-BORDER_PX = 4  # a board that comes as near to the edge of the image is cut by it
+BORDER_PX = 4  # least distance of the corners from the edge of the image
 SEARCH_PX = 4.0  # to both sides of an edge
 SAMPLE_PX = 0.25
 CORNER_SHARE = 0.1  # of an edge that is left out at each end

@@ -1,12 +1,11 @@
-"""Find systematic errors of a camera from the ring in view: its size is known.
+"""Estimate systematic errors of a camera from a ring of known size.
 
-The width of the ring's wall in the image and its depth must agree, and so must the relief of the
-wall in depth; over many poses this tells a wrong scale of depth from a wrong focal length and from
-a lens that bends the rays in another way than its model says. One least-squares problem has the
-pose of the ring in every frame and five unknowns that all frames share; the poses are eliminated
-(Schur complement), and the covariance of the rest is taken from how the frames differ (the sandwich
-estimator of Huber 1967), so that it holds for errors that are not Gaussian or not independent
-within a frame.
+The width of the ring's wall in the image, its depth and the relief of the wall in depth must agree.
+Over many poses, errors of the depth scale, the focal length and the lens model can be separated.
+One least-squares problem has the pose of the ring in every frame and five unknowns common to all
+frames. The poses are eliminated (Schur complement), and the covariance of the rest is the sandwich
+estimator of Huber (1967), clustered by frames: errors within a frame may be correlated and need not
+be Gaussian.
 """
 
 from collections import deque
@@ -18,28 +17,28 @@ import numpy as np
 from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_description.robot import Ring
 from soft_arm_vision.calibration.camera_correction import CameraCorrection
-from soft_arm_vision.clouds.cloud import CELL_PX
 from soft_arm_vision.clouds.cylinder import cross, normal_equations, perpendiculars, tukey
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.ring.outline import Outline, outline_residual
+from soft_arm_vision.tolerances import TOLERANCES
 
 DEPTH_SCALE, FOCAL_LENGTH, LENS, DEPTH_OFFSET, EDGE_OFFSET = range(5)
 CAUSES = (DEPTH_SCALE, FOCAL_LENGTH, LENS)
-# Standard deviations before anything is seen: relative scale and focal length, and k1.
+# Prior standard deviations of the relative depth scale and focal length, and of k1.
 PRIOR_SD = (0.05, 0.05, 0.2)
-EDGE_OFFSET_SD_PX = 0.3  # of a mask that is drawn too large or too small
-MIN_VIEWS, MOST_VIEWS = 30, 600
+EDGE_OFFSET_SD_PX = 0.3  # common to all edges of a mask
+MIN_VIEWS, MAX_VIEWS = 30, 600
 STEPS, POSE_STEPS = 3, 4
 MAX_STEP = 0.2  # of a pose [m, rad]; where less of the ring is seen the fit diverges
 CUT_SIGMAS, MIN_INCIDENCE = 4.7, 0.3
 REACH = 0.45  # of the ring's height, from its middle: beyond are its ends
 EDGE_CUT_PX = 3.0
-EDGE_ALIKE = 30  # edge points whose errors are alike
-# What the model of masks and walls leaves of each cause, whatever the number of views.
+EDGES_PER_INDEPENDENT = 30
+# Systematic error floor of each cause.
 SYSTEMATIC_SD = (1e-3, 2e-3, 5e-3)
-CONTRADICTED = 9.0  # chi-square of one degree of freedom at 3 standard deviations
-SURELY_NAMED_SIGMAS = np.sqrt(CONTRADICTED) + 2.0  # in 98 % of the cases
-NAMED = (3e-3, 5e-3, 0.015)  # smallest error of each cause that is named
+MAX_CHI_SQUARE = 9.0  # one degree of freedom, 3 standard deviations
+SURELY_NAMED_SIGMAS = np.sqrt(MAX_CHI_SQUARE) + 2.0  # in 98 % of the cases
+NAMED = (3e-3, 5e-3, 0.015)  # least error of each cause that is reported
 
 
 @dataclass(frozen=True)
@@ -60,12 +59,12 @@ class RingView:
 
 @dataclass(frozen=True)
 class CameraErrors:
-    """What all frames say of the camera.
+    """Errors of the camera by all frames.
 
     Attributes:
         values: True depth over stated depth less 1, true focal length over stated one less 1,
-            radial distortion that the lens model lacks, offset of depth beyond that of the
-            sensor's model [m], and offset of the mask's edges [px], shape (5,).
+            radial distortion missing in the lens model, offset of depth in addition to the sensor
+            model's [m], and offset of the mask's edges [px], shape (5,).
         covariance: Their covariance, shape (5, 5).
         frames: Number of frames.
     """
@@ -78,7 +77,7 @@ class CameraErrors:
         """Return the simplest sets of errors that the views do not contradict, likeliest first."""
         for count in range(len(CAUSES) + 1):
             found = [self.explained_by(causes) for causes in combinations(CAUSES, count)]
-            kept = [e for e in found if e.contradiction < CONTRADICTED]
+            kept = [e for e in found if e.contradiction < MAX_CHI_SQUARE]
             if kept:
                 return sorted(kept, key=lambda e: e.contradiction)
         raise AssertionError('all causes together leave nothing unexplained')
@@ -116,7 +115,7 @@ class Explanation:
 
     @property
     def correction(self) -> CameraCorrection:
-        """What corrects these errors."""
+        """Correction of these errors."""
         scale, focal, radial = (round(float(v), 6) for v in self.values)
         return CameraCorrection(depth_scale=1 + scale, focal_length_scale=1 + focal, radial=radial)
 
@@ -169,7 +168,7 @@ class CameraCheck:
         self._mean = np.zeros(5)
         self._about = self._mean if about is None else about
         self._known = np.array([*PRIOR_SD, max(sensor.bias_sd_m, 1e-5), EDGE_OFFSET_SD_PX]) ** -2.0
-        self._views: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=MOST_VIEWS)
+        self._views: deque[tuple[np.ndarray, np.ndarray, float]] = deque(maxlen=MAX_VIEWS)
 
     @property
     def views(self) -> int:
@@ -220,7 +219,7 @@ class CameraCheck:
         left = scores - matrices @ step
         spread = left.T @ left + np.diag(self._known)
         covariance = covariance @ spread @ covariance
-        # A wrong relief looks like depth and focal length that are wrong alike.
+        # An error of the relief acts as correlated errors of depth scale and focal length.
         covariance[:LENS, :LENS] += np.square(relief.mean())
         return CameraErrors(self._about + step, covariance, len(scores))
 
@@ -269,7 +268,7 @@ def _normal_equations(
     rows[:, [0, 1, 3, 4]] = wall[:, :4]
     for k, by in enumerate(moved):
         rows[:, 5 + k] = -(wall[:, 0] * (by @ e1) + wall[:, 1] * (by @ e2))
-    sure = weight / np.square(noise_m) / max(sensor.independent_px2 / CELL_PX**2, 1.0)
+    sure = weight / np.square(noise_m) / max(sensor.independent_px2 / TOLERANCES.cell_px**2, 1.0)
     matrix, gradient = (rows.T * sure) @ rows, (rows.T * sure) @ residual_m
 
     pixel = view.outline.pixel
@@ -295,7 +294,7 @@ def _normal_equations(
     rows /= pixel
     rows[:, 5 + EDGE_OFFSET] = 1.0
     residual_px = edge.distance[used] / pixel - values[EDGE_OFFSET]
-    sure = tukey(residual_px, EDGE_CUT_PX) / sensor.edge_sd_px**2 / EDGE_ALIKE
+    sure = tukey(residual_px, EDGE_CUT_PX) / sensor.edge_sd_px**2 / EDGES_PER_INDEPENDENT
     matrix += (rows.T * sure) @ rows
     matrix[:5, :5] += 1e-9 * np.trace(matrix[:5, :5]) * np.eye(5)
     return matrix, gradient + (rows.T * sure) @ residual_px, axes

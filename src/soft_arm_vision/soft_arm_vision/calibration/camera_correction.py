@@ -12,20 +12,20 @@ from pydantic import Field
 from soft_arm_description.calibration import Values, load_calibration
 from soft_arm_description.rig import Rig
 from soft_arm_description.robot import Robot
-from soft_arm_description.yaml_file import Number
+from soft_arm_io.fields import Number
 from soft_arm_vision.intrinsics import Intrinsics
 
 Scale = Annotated[Number, Field(ge=0.8, le=1.25)]
 
 
 class CameraCorrection(Values):
-    """What a camera states wrongly.
+    """Correction of systematic errors of a camera.
 
     Attributes:
         depth_scale: True depth over stated depth.
         focal_length_scale: True focal length over the stated one.
-        radial: What the lens model lacks: a true ray is the stated one times 1 + radial r^2, where
-            r is its distance from the optical axis in normalised coordinates.
+        radial: Radial distortion missing in the lens model: a true ray is the stated one times
+            1 + radial r^2, where r is its distance from the optical axis in normalised coordinates.
     """
 
     kind: ClassVar[str] = 'camera_correction'

@@ -8,8 +8,8 @@ import numpy as np
 from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_description.robot import Ring
 from soft_arm_vision.calibration.camera_check import (
+    MAX_VIEWS,
     MIN_VIEWS,
-    MOST_VIEWS,
     CameraCheck,
     RingView,
     trouble,
@@ -27,8 +27,8 @@ class RingViews:
     """Choose frames in which the ring is where it has not been."""
 
     def __init__(self) -> None:
-        self._centres_m: deque[np.ndarray] = deque(maxlen=MOST_VIEWS)
-        self._axes: deque[np.ndarray] = deque(maxlen=MOST_VIEWS)
+        self._centres_m: deque[np.ndarray] = deque(maxlen=MAX_VIEWS)
+        self._axes: deque[np.ndarray] = deque(maxlen=MAX_VIEWS)
 
     def view(self, detection: Detection) -> RingView | None:
         """Return the view of a ring that was detected; None if there is none or nothing new."""

@@ -1,10 +1,9 @@
 """Measure a depth camera on frames of a flat board of known size at several distances.
 
-The colour image tells where the board is and, by its size, how far (`board.find_board`); depth
-tells how it is tilted. What depth differs by from that is the camera's error. Within a frame, the
-scatter about a plane is noise; what frames differ by is offset and scale; beside the board's edges
-is what the camera does at an edge, and how the colour image passes from dark to light there tells
-what light its pixels stand for.
+The position of the board follows from its size in the colour image (`board.find_board`), its tilt
+from depth. Deviations of the depth from this plane are the camera's errors: noise is the scatter
+within a frame, offset and scale are the differences between frames. Depth next to the board's edges
+gives the edge width and the fattening, the colour there the gamma of the pixels.
 """
 
 from collections.abc import Sequence
@@ -21,33 +20,33 @@ from soft_arm_vision.intrinsics import Intrinsics
 
 MIN_VIEWS = 8
 MIN_SPREAD = 1.5  # farthest over nearest board
-MARGIN_PX = 12.0  # from an edge, where depth is that of the board alone
+MARGIN_PX = 12.0  # from an edge, where depth is not mixed
 MIN_PIXELS = 2000  # of such depth in one frame
 ROUNDS = 3
-CUT_SIGMAS = 5.0  # farther off is no noise, but a hole or a thing before the board
+CUT_SIGMAS = 5.0  # larger deviations are holes or objects in front of the board
 EDGE_BIN_PX = 0.5
-SHOWN_SIGMAS = 3.0  # from which on a constant is believed
-WHOLE = 0.95  # share of the depth far from an edge from which on depth is whole
-COARSE = 1.5  # mean step over the least from which on steps are the disparity's
+MIN_SIGNIFICANCE = 3.0  # of a constant offset, in standard deviations
+WHOLE = 0.95  # density of depth, relative to that far from an edge, of complete depth
+COARSE = 1.5  # ratio of mean to least step above which the disparity is quantised
 MIN_BEHIND_M = 0.05  # what lies behind an edge must be this much farther
 UNCORRELATED = 0.03
 MAX_LAG_PX = 40
-LEAST_NOISE_M_PER_M2 = 1e-5
+MIN_NOISE_M_PER_M2 = 1e-5
 
 
 @dataclass(frozen=True)
 class BoardView:
-    """What one frame of the board tells.
+    """Measurements of the board in one frame.
 
     Attributes:
         depth_m: True depth of the middle of the board's depth.
         offset_m: Mean of measured less true depth there.
         variance_m2: Of the noise about a plane.
-        related_px2: Sum of the correlations of a pixel's noise with that of all others.
+        related_px2: Sum of the correlations of a pixel's noise with the noise of all others.
         step_m, least_step_m: Between the depths that occur, mean and least.
         edge_sd_px: See `Board`.
         edge_width_px, fattening_px: See `DepthSensor`; NaN where nothing is behind the edges.
-        pixel_gamma: See `DepthSensor`; NaN where the edges do not tell.
+        pixel_gamma: See `DepthSensor`; NaN if the edges do not determine it.
     """
 
     depth_m: float
@@ -171,11 +170,11 @@ def fit_sensor(
             'before the background'
         )
     width_px, fattening_px = np.median(seen, axis=0)
-    told = [v.pixel_gamma for v in views if np.isfinite(v.pixel_gamma)]
+    gammas = [v.pixel_gamma for v in views if np.isfinite(v.pixel_gamma)]
     sensor = DepthSensor(
         focal_length_px=_rounded(focal_length_px),
         range_m=range_m,
-        noise_m_per_m2=_rounded(max(float(np.sqrt(growth)), LEAST_NOISE_M_PER_M2)),
+        noise_m_per_m2=_rounded(max(float(np.sqrt(growth)), MIN_NOISE_M_PER_M2)),
         noise_floor_m=_rounded(np.sqrt(floor_m2)),
         correlation_px=_rounded(np.sqrt(related_px2 / (4 * np.pi))),
         quantum_m=_rounded(quantum_m),
@@ -186,7 +185,7 @@ def fit_sensor(
         edge_width_px=_rounded(width_px),
         fattening_px=_rounded(fattening_px),
         edge_sd_px=_rounded(np.sqrt(np.mean(np.square([v.edge_sd_px for v in views])))),
-        pixel_gamma=_rounded(np.median(told)) if 2 * len(told) > len(views) else 1.0,
+        pixel_gamma=_rounded(np.median(gammas)) if 2 * len(gammas) > len(views) else 1.0,
     )
     return sensor, scale, left
 
@@ -195,7 +194,7 @@ def _normal(rays: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
     """Return the unit normal of the plane through most depths (n,) along rays (n, 2).
 
     The inverse depth of a plane is linear in the ray, and its noise hardly changes with depth. An
-    error of scale does not turn the plane; colour tells the tilt of a small board less well.
+    error of scale does not turn the plane. Colour determines the tilt of a small board less well.
     """
     columns, inverse = np.column_stack([rays, np.ones(len(rays))]), 1 / depth_m
     kept = np.ones(len(rays), bool)
@@ -226,7 +225,7 @@ def _offsets(z: np.ndarray, offset: np.ndarray) -> tuple[float, float, float, fl
         left = relative - columns @ solution
         variance = max(float(left @ left) / (len(z) - columns.shape[1]), 1e-12)
         covariance = variance * np.linalg.inv(columns.T @ columns)
-        if abs(solution[0]) > SHOWN_SIGMAS * np.sqrt(covariance[0, 0]):
+        if abs(solution[0]) > MIN_SIGNIFICANCE * np.sqrt(covariance[0, 0]):
             break
     middle = columns.mean(axis=0)
     explained_sd_m = float(z.mean() * np.sqrt(middle @ covariance @ middle))
@@ -244,7 +243,7 @@ def _steps(depth_m: np.ndarray) -> tuple[float, float]:
 
 
 def _quanta(views: Sequence[BoardView]) -> tuple[float, float]:
-    """Return the step of the depth image [m], and that of the disparity over depth squared."""
+    """Return the quantum of the depth image [m] and of the disparity over depth squared."""
     finest_m = min(view.least_step_m for view in views)
     ordered = sorted(views, key=lambda view: view.depth_m)
     far = ordered[-max(len(views) // 3, 1) :]

@@ -11,8 +11,15 @@ from scipy.spatial.transform import Rotation
 from soft_arm_description.calibration import Values, load_calibration
 from soft_arm_description.rig import Rig
 from soft_arm_description.robot import Robot
-from soft_arm_description.segments import Strict
-from soft_arm_description.yaml_file import Number, Word
+from soft_arm_io.fields import Number, Word
+from soft_arm_vision.calibration.mounting import (
+    Mounting,
+    Pose,
+    Vector,
+    is_covariance,
+    pose_of,
+    rounded,
+)
 from soft_arm_vision.errors import VisionError
 
 MIN_POINTS = 9
@@ -67,52 +74,6 @@ class Extrinsics:
     def rotation_sigma_rad(self) -> np.ndarray:
         """Standard deviation of the rotation about the axes of the base frame [rad], shape (3,)."""
         return np.sqrt(np.diag(self.covariance)[3:])
-
-
-@dataclass(frozen=True)
-class Mounting:
-    """Pose of the camera of a calibration file, and its uncertainty.
-
-    Attributes:
-        T_base_camera: Pose of the optical frame in the base frame, shape (4, 4).
-        base_frame, camera_frame: Names of the two frames.
-        middle_m, covariance, scale: As in `Extrinsics`.
-    """
-
-    T_base_camera: np.ndarray
-    base_frame: Word
-    camera_frame: Word
-    middle_m: np.ndarray
-    covariance: np.ndarray
-    scale: float
-
-    def in_base(
-        self, T_camera_tip: np.ndarray, covariance: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return a pose (4, 4) and its covariance (6, 6) [m, rad] in the base frame.
-
-        Args:
-            T_camera_tip: The pose in the optical frame, shape (4, 4).
-            covariance: Of position and rotation about the optical frame's axes; what is not known
-                of the camera's pose is added.
-        """
-        T = self.T_base_camera @ T_camera_tip
-        both = np.kron(np.eye(2), self.T_base_camera[:3, :3])
-        return T, both @ covariance @ both.T + self.covariance_at(T[:3, 3])
-
-    def covariance_at(self, position_m: np.ndarray) -> np.ndarray:
-        """Return what the calibration adds to the covariance (6, 6) of a pose at a position [m].
-
-        A wrong rotation moves a place by `omega x (place - middle)`; a depth scale that the pose
-        does not correct moves it along `place - middle`. At the middle of the calibration's points
-        both vanish.
-        """
-        x, y, z = position_m - self.middle_m
-        lever = np.eye(6)
-        lever[:3, 3:] = [[0, z, -y], [-z, 0, x], [y, -x, 0]]
-        covariance = lever @ self.covariance @ lever.T
-        covariance[:3, :3] += (self.scale - 1) ** 2 * np.outer((x, y, z), (x, y, z))
-        return covariance
 
 
 def register(camera_m: np.ndarray, base_m: np.ndarray) -> np.ndarray:
@@ -203,44 +164,7 @@ def solve(camera_m: np.ndarray, base_m: np.ndarray, place: np.ndarray | None = N
     )
 
 
-_Vector = tuple[Number, Number, Number]
 _Positive = Annotated[Number, Field(gt=0)]
-
-
-class Pose(Strict):
-    """A pose in a calibration file."""
-
-    position_m: _Vector
-    q_xyzw: tuple[Number, Number, Number, Number]
-
-    @model_validator(mode='after')
-    def _check(self) -> 'Pose':
-        if abs(np.linalg.norm(self.q_xyzw) - 1) > 1e-3:
-            raise ValueError(f'q_xyzw {self.q_xyzw} is no rotation, its norm is not 1')
-        return self
-
-    @property
-    def matrix(self) -> np.ndarray:
-        """The same as a matrix, shape (4, 4)."""
-        T = np.eye(4)
-        T[:3, :3], T[:3, 3] = Rotation.from_quat(self.q_xyzw).as_matrix(), self.position_m
-        return T
-
-
-def pose_of(T: np.ndarray) -> Pose:
-    """Return a pose (4, 4) for a calibration file, rounded."""
-    return Pose.model_validate(
-        {
-            'position_m': _rounded(T[:3, 3]),
-            'q_xyzw': _rounded(Rotation.from_matrix(T[:3, :3]).as_quat(), 9),
-        }
-    )
-
-
-def is_covariance(rows: tuple[tuple[float, ...], ...]) -> bool:
-    """Return whether rows are a covariance of position and rotation, shape (6, 6)."""
-    covariance = np.array(rows)
-    return covariance.shape == (6, 6) and bool(np.linalg.eigvalsh(covariance).min() > -1e-12)
 
 
 class ExtrinsicValues(Values):
@@ -253,16 +177,16 @@ class ExtrinsicValues(Values):
     T_base_camera: Pose
     points: int
     outliers: int
-    position_sigma_m: _Vector
-    rotation_sigma_rad: _Vector
-    middle_m: _Vector
+    position_sigma_m: Vector
+    rotation_sigma_rad: Vector
+    middle_m: Vector
     covariance_m_rad: tuple[tuple[Number, Number, Number, Number, Number, Number], ...]
     scale: _Positive
 
     @model_validator(mode='after')
     def _check(self) -> 'ExtrinsicValues':
         if not is_covariance(self.covariance_m_rad):
-            raise ValueError('covariance_m_rad is no 6 x 6 covariance')
+            raise ValueError('covariance_m_rad is not a 6 x 6 covariance')
         return self
 
 
@@ -275,9 +199,9 @@ def values_of(extrinsics: Extrinsics, base_frame: str, camera_frame: str) -> Ext
             'T_base_camera': pose_of(extrinsics.T_base_camera),
             'points': extrinsics.points,
             'outliers': int((~extrinsics.kept).sum()),
-            'position_sigma_m': _rounded(extrinsics.position_sigma_m),
-            'rotation_sigma_rad': _rounded(extrinsics.rotation_sigma_rad),
-            'middle_m': _rounded(extrinsics.middle_m),
+            'position_sigma_m': rounded(extrinsics.position_sigma_m),
+            'rotation_sigma_rad': rounded(extrinsics.rotation_sigma_rad),
+            'middle_m': rounded(extrinsics.middle_m),
             'covariance_m_rad': [[float(f'{v:.4g}') for v in row] for row in extrinsics.covariance],
             'scale': round(extrinsics.scale, 6),
         }
@@ -304,10 +228,6 @@ def load(rig: Rig, robot: Robot, path: Path | None = None) -> Mounting:
         np.array(values.covariance_m_rad),
         values.scale,
     )
-
-
-def _rounded(values: np.ndarray, digits: int = 7) -> list[float]:
-    return [round(float(v), digits) for v in values]
 
 
 def _spread_m(points: np.ndarray, place: np.ndarray) -> float:
@@ -385,8 +305,8 @@ def _uncertainty(
     """Return the places' middle (3,), and the covariance (6, 6) of position there and rotation.
 
     The points of one place may have a common error (peg, viewing direction), so that the mean
-    errors of the places count, not those of the points. The part that the scale explains is no
-    error of the pose.
+    errors of the places are independent, not the errors of the points. Errors explained by the
+    scale do not count.
     """
     places = np.unique(place)
     mean_error_m = np.stack([error_m[place == p].mean(axis=0) for p in places])

@@ -6,8 +6,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from soft_arm_description.calibration import Values
-from soft_arm_description.yaml_file import Number, Word
-from soft_arm_vision.calibration.extrinsics import Mounting, Pose, is_covariance
+from soft_arm_io.fields import Number, Word
+from soft_arm_vision.calibration.mounting import Mounting, Pose, is_covariance
 from soft_arm_vision.tip_tracker import TipSight
 
 _Vector = tuple[Number, Number, Number]
@@ -15,14 +15,13 @@ _Row = tuple[Number, Number, Number, Number, Number, Number]
 
 
 class MotionCapture(Values):
-    """Where a tracked body and the system that measures it are, and how sure and late it is.
+    """Poses of mocap frame and body, measurement noise, latency.
 
     Attributes:
         base_frame, world_frame: Frames of the arm's base, and of the measured poses.
         T_base_world: Pose of the system's frame in the base frame.
         T_body_tip: Pose of the tip in the frame of the body.
-        latency_s: How much older than its stamp a pose is [s]; 0 for a system that stamps it when
-            it is taken.
+        latency_s: Age of a pose at its stamp [s]; 0 for a system that stamps the exposure.
         position_sd_m, rotation_sd_rad: Noise of a pose on each axis.
         middle_m, covariance_m_rad: As in `Extrinsics`.
     """
@@ -42,7 +41,7 @@ class MotionCapture(Values):
     @model_validator(mode='after')
     def _check(self) -> Self:
         if not is_covariance(self.covariance_m_rad):
-            raise ValueError('covariance_m_rad is no 6 x 6 covariance')
+            raise ValueError('covariance_m_rad is not a 6 x 6 covariance')
         return self
 
     def sight(self, T_world_body: np.ndarray) -> TipSight:

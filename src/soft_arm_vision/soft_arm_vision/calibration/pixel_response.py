@@ -1,8 +1,7 @@
-"""Measure what light the pixels of a colour image stand for, on the edges of a board.
+"""Estimate the gamma of the pixels of a colour image from the edges of a board.
 
-A lens blurs an edge alike towards both of its sides. In light its profile is therefore symmetric
-about the half between dark and bright; in pixels that do not follow the light in proportion it is
-not.
+A lens blurs an edge symmetrically, so that its profile in light is symmetric about the middle of
+dark and bright; the profile of pixels that are not proportional to light is not.
 """
 
 import numpy as np
@@ -17,7 +16,7 @@ BRIGHTEST = 250.0  # of 255: brighter pixels may be at their limit
 
 
 def pixel_gamma(grey: np.ndarray, inside_px: np.ndarray) -> float:
-    """Return the exponent by which pixels are coded, NaN where the edges do not tell.
+    """Return the gamma of the pixels, NaN if the edges do not determine it.
 
     It is 1 unless another exponent makes the profile more symmetric by two standard errors.
 

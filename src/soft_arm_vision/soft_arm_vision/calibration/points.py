@@ -7,8 +7,9 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from soft_arm_description.csv_file import CsvFileError, need, read_csv
-from soft_arm_description.yaml_file import Number, YamlFileError, checked, read_yaml
+from soft_arm_io.csv_file import CsvFileError, need, read_csv
+from soft_arm_io.fields import Number
+from soft_arm_io.yaml_file import YamlFileError, checked, read_yaml
 from soft_arm_vision.errors import VisionError
 
 COLUMNS = ('place', 'base_x_m', 'base_y_m', 'base_z_m', 'camera_x_m', 'camera_y_m', 'camera_z_m')

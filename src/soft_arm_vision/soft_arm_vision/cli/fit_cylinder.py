@@ -5,7 +5,7 @@ from argparse import Namespace
 
 import numpy as np
 
-from soft_arm_description.command_line import (
+from soft_arm_io.command_line import (
     CommandLine,
     finite_number,
     input_file,
@@ -43,7 +43,7 @@ def main(argv: list[str]) -> int:
         type=finite_number,
         nargs=3,
         metavar=('X', 'Y', 'Z'),
-        help='position of the camera: it tells the outside of a hollow body from its inside '
+        help='position of the camera, which separates outside and inside of a hollow body '
         '(default: the origin)',
     )
     parser.add_argument(

@@ -5,12 +5,7 @@ import numpy as np
 
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
-
-BORDER_PX = 2  # depth within this distance of the mask's edge is mixed with the background
-CELL_PX = 2
-MAX_LOCAL_RANGE_M = (
-    0.012  # a 3 x 3 patch of the ring seen at 80 deg stays below this, a flying pixel does not
-)
+from soft_arm_vision.tolerances import TOLERANCES
 
 
 def check_images(colour: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics) -> None:
@@ -47,7 +42,7 @@ def depth_in_metres(depth: np.ndarray) -> np.ndarray:
 
 
 def depth_in_millimetres(depth: np.ndarray) -> np.ndarray:
-    """Return a depth image as uint16 millimetres, as files hold it: 0 where there is no depth.
+    """Return a depth image as uint16 millimetres, the format of files: 0 where depth is missing.
 
     Args:
         depth: uint16 millimetres, or float metres, shape (h, w).
@@ -57,7 +52,7 @@ def depth_in_millimetres(depth: np.ndarray) -> np.ndarray:
     return np.rint(1e3 * np.minimum(depth_in_metres(depth), 65.0)).astype(np.uint16)
 
 
-def solid_pixels(mask: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
+def solid_pixels(mask: np.ndarray, depth_m: np.ndarray, radius_m: float) -> np.ndarray:
     """Return the pixels of the mask whose depth can be trusted.
 
     The mask's border is dropped (stereo mixes fore- and background there), and so are pixels whose
@@ -67,6 +62,7 @@ def solid_pixels(mask: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
     Args:
         mask: Candidate mask, shape (h, w), bool.
         depth_m: Depth [m], 0 where there is none, shape (h, w).
+        radius_m: Radius of the ring.
 
     Returns:
         Mask of the same shape.
@@ -75,7 +71,7 @@ def solid_pixels(mask: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
     inside = cv2.erode(
         mask.astype(np.uint8),
         kernel,
-        iterations=BORDER_PX,
+        iterations=TOLERANCES.border_px,
         borderType=cv2.BORDER_CONSTANT,
         borderValue=1,
     )
@@ -83,7 +79,7 @@ def solid_pixels(mask: np.ndarray, depth_m: np.ndarray) -> np.ndarray:
     far = np.float32(1e3)
     nearest = cv2.erode(np.where(known, depth_m, far), kernel)
     farthest = cv2.dilate(np.where(known, depth_m, -far), kernel)
-    return known & (farthest - nearest < MAX_LOCAL_RANGE_M)
+    return known & (farthest - nearest < TOLERANCES.jump * radius_m)
 
 
 def back_project_cells(
@@ -92,7 +88,7 @@ def back_project_cells(
     intrinsics: Intrinsics,
     offset: tuple[int, int] = (0, 0),
 ) -> np.ndarray:
-    """Return the points of cells of 2 x 2 pixels, each the mean of its selected pixels.
+    """Return the points of square cells of pixels, each the mean of its selected pixels.
 
     The errors of stereo depth are correlated over some pixels, so that little is lost; its rounding
     to millimetres is averaged. Voxels would give a stray pixel beside the surface the same weight
@@ -108,10 +104,11 @@ def back_project_cells(
         Points [m] in the optical frame, shape (n, 3).
     """
     v, u = np.nonzero(pixels)
-    columns = pixels.shape[1] // CELL_PX + 1
-    cell = (v // CELL_PX) * columns + u // CELL_PX
+    side = TOLERANCES.cell_px
+    columns = pixels.shape[1] // side + 1
+    cell = (v // side) * columns + u // side
     count = np.bincount(cell)
-    used = np.flatnonzero(2 * count >= CELL_PX**2)
+    used = np.flatnonzero(2 * count >= side**2)
     v_mean, u_mean, z = (
         np.bincount(cell, values)[used] / count[used]
         for values in (v, u, depth_m[v, u].astype(float))

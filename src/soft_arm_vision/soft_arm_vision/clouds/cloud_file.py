@@ -8,7 +8,7 @@ from tokenize import TokenError
 
 import numpy as np
 
-from soft_arm_description.yaml_file import shown
+from soft_arm_io.yaml_file import shown
 from soft_arm_kinematics.backends.machine_code import njit
 from soft_arm_vision.errors import VisionError
 

@@ -1,29 +1,13 @@
-"""Cylinders, points relative to them, and their robust least-squares fit (Gauss-Newton)."""
+"""Points relative to cylinders, and the normal equations of their robust least-squares fit."""
 
 # mypy: disable-error-code="no-untyped-def"
 # Numba infers the types of the compiled functions.
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from soft_arm_kinematics.backends.machine_code import njit
 
-NOWHERE = np.full(3, np.nan)  # viewpoint of points seen from all sides
 EVEN_NOISE = np.empty(0)
-MAX_SHIFT_M, MAX_TILT_RAD = 0.02, 0.5  # of one step
-
-
-@dataclass(frozen=True)
-class Cylinders:
-    """K infinite cylinders: a point on each axis [m] (K, 3), unit axes (K, 3), radii [m] (K,)."""
-
-    point: np.ndarray
-    axis: np.ndarray
-    radius: np.ndarray
-
-    def __getitem__(self, which) -> 'Cylinders':
-        return Cylinders(self.point[which], self.axis[which], self.radius[which])
 
 
 def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -64,78 +48,23 @@ def relative_to(place, point, axis, radius):
 
 
 @njit(cache=True, nogil=True)
-def surface_frame(points, point, axis, radius):
-    """Return points (n, 3) relative to a cylinder.
-
-    Returns:
-        Axial coordinates [m] (n,), outward unit normals (n, 3), signed distances from the surface
-        [m] (n,).
-    """
-    axial, normal, distance = (
-        np.empty(len(points)),
-        np.empty((len(points), 3)),
-        np.empty(len(points)),
-    )
-    for i in range(len(points)):
-        axial[i], normal[i, 0], normal[i, 1], normal[i, 2], distance[i] = relative_to(
-            points[i], point, axis, radius
-        )
-    return axial, normal, distance
-
-
-def optimise(
-    points: np.ndarray,
-    cylinders: Cylinders,
-    *,
-    cut_m: float,
-    iterations: int,
-    viewpoint: np.ndarray | None,
-    free_radius: bool = False,
-) -> Cylinders:
-    """Fit the axis, the lateral position and, if free, the radius of each cylinder.
+def truncated_costs(points, point, axis, radius, threshold_m):
+    """Return the mean squared distance of points from each of K cylinders, truncated (MSAC).
 
     Args:
         points: Shape (n, 3) [m].
-        cylinders: Starts.
-        cut_m: Residual from which a point has no weight (Tukey's biweight) [m].
-        iterations: Number of Gauss-Newton steps.
-        viewpoint: Camera position [m], from which only the near side of a wall is visible. None:
-            points on all sides count.
-        free_radius: Estimate the radius too.
+        point, axis, radius: Points on the axes [m] (K, 3), unit axes (K, 3), radii [m] (K,).
+        threshold_m: Distance from which a point is an outlier [m].
+
+    Returns:
+        Costs in units of the squared threshold, 0 best, 1 worst, shape (K,).
     """
-    points = np.ascontiguousarray(points, float)
-    view = NOWHERE if viewpoint is None else np.asarray(viewpoint, float)
-    fits = [
-        _gauss_newton(points, point, axis, radius, free_radius, cut_m, iterations, view)
-        for point, axis, radius in zip(
-            cylinders.point, cylinders.axis, cylinders.radius, strict=True
-        )
-    ]
-    point, axis, radius = (np.array(part) for part in zip(*fits, strict=True))
-    return Cylinders(point, axis, radius)
-
-
-@njit(cache=True, nogil=True)
-def _gauss_newton(points, point, axis, radius, free_radius, cut_m, iterations, viewpoint):
-    """Return point, axis and radius after steps from a first guess."""
-    for _ in range(iterations):
-        e1, e2 = perpendiculars_of_one(axis)
-        _, _, weight, _, matrix, gradient, middle = normal_equations(
-            points, point, e1, e2, axis, radius, 0.0, viewpoint, EVEN_NOISE, cut_m, 0.0, np.inf,
-        )  # fmt: skip
-        damping = 1e-9 * max(np.trace(matrix), 1e-12)
-        if not free_radius:
-            matrix[4], matrix[:, 4], gradient[4] = 0.0, 0.0, 0.0
-            matrix[4, 4] = 1.0
-        step = np.linalg.solve(matrix + damping * np.eye(5), gradient)
-        shift = step[:2] + middle * step[2:4]  # of the axis beside the points
-        shift = np.minimum(np.maximum(shift, -MAX_SHIFT_M), MAX_SHIFT_M)
-        tilt = np.minimum(np.maximum(step[2:4], -MAX_TILT_RAD), MAX_TILT_RAD)
-        point = point + middle * axis + shift[0] * e1 + shift[1] * e2
-        axis = axis + tilt[0] * e1 + tilt[1] * e2
-        axis = axis / np.sqrt(axis @ axis)
-        radius = max(radius + step[4], 1e-4)
-    return point, axis, radius
+    cost = np.zeros(len(radius))
+    for k in range(len(radius)):
+        for i in range(len(points)):
+            _, _, _, _, residual = relative_to(points[i], point[k], axis[k], radius[k])
+            cost[k] += min((residual / threshold_m) ** 2, 1.0)
+    return cost / len(points)
 
 
 @njit(cache=True, nogil=True)
@@ -155,15 +84,14 @@ def normal_equations(
 ):
     """Linearise the distances of points from a cylinder's wall and weigh them (Tukey's biweight).
 
-    The unknowns are two shifts along e1 and e2, two tilts of the axis towards e1 and e2, and the
-    outer radius. The inside of the wall is visible on the side away from the camera.
+    The unknowns are two shifts along e1 and e2, two tilts of the axis towards e1 and e2, the outer
+    radius and the thickness. The camera sees the inside of the wall on the side away from it.
 
     Args:
         points: Shape (n, 3) [m].
         point, e1, e2, axis: Point on the axis [m] and an orthonormal frame, (3,) each.
-        radius, thickness: Of the wall [m]; points that show the inside of a wall of thickness 0
-            have no weight.
-        viewpoint: Camera position [m]; NaN if all points show the outside.
+        radius, thickness: Outer radius and thickness of the wall [m].
+        viewpoint: Camera position [m].
         spread: Noise of a point along its viewing ray, in any unit (n,); empty if the noise of all
             points across the wall is 1 m.
         cut: Residual over noise from which a point has no weight.
@@ -171,12 +99,12 @@ def normal_equations(
         reach_m: Axial coordinate from which a point has no weight.
 
     Returns:
-        Derivatives of the residuals (n, 5), residuals [m], weights and noise (n,) each, normal
-        matrix (5, 5), gradient (5,), and the weighted mean of the axial coordinates [m].
+        Derivatives of the residuals (n, 6), residuals [m], weights and noise (n,) each, normal
+        matrix (6, 6), gradient (6,), and the weighted mean of the axial coordinates [m].
     """
     count = len(points)
-    rows, residual, noise = np.empty((count, 5)), np.empty(count), np.ones(count)
-    weight, matrix, gradient = np.zeros(count), np.zeros((5, 5)), np.zeros(5)
+    rows, residual, noise = np.empty((count, 6)), np.empty(count), np.ones(count)
+    weight, matrix, gradient = np.zeros(count), np.zeros((6, 6)), np.zeros(6)
     total, middle = 0.0, 0.0
     for i in range(count):
         axial, x, y, z, residual[i] = relative_to(points[i], point, axis, radius)
@@ -192,16 +120,15 @@ def normal_equations(
         rows[i, 0] = x * e1[0] + y * e1[1] + z * e1[2]
         rows[i, 1] = x * e2[0] + y * e2[1] + z * e2[2]
         rows[i, 2], rows[i, 3] = axial * rows[i, 0], axial * rows[i, 1]
-        rows[i, 4] = 1.0
+        rows[i, 4], rows[i, 5] = 1.0, -1.0 if inside else 0.0
         within = 1 - (residual[i] / (noise[i] * cut)) ** 2
-        grazing, hidden = abs(incidence) <= min_incidence, inside and thickness == 0
-        if within > 0 and abs(axial) < reach_m and not grazing and not hidden:
+        if within > 0 and abs(axial) < reach_m and abs(incidence) > min_incidence:
             weight[i] = within * within
             information = weight[i] / noise[i] ** 2
             total += weight[i]
             middle += weight[i] * axial
-            for a in range(5):
+            for a in range(6):
                 gradient[a] += information * rows[i, a] * residual[i]
-                for b in range(5):
+                for b in range(6):
                     matrix[a, b] += information * rows[i, a] * rows[i, b]
     return rows, residual, weight, noise, matrix, gradient, middle / max(total, 1e-9)

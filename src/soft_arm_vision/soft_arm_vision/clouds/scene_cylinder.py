@@ -19,7 +19,8 @@ from soft_arm_vision.clouds.scene_parts import (
     part_of,
     without_planes,
 )
-from soft_arm_vision.clouds.scene_wall import (
+from soft_arm_vision.clouds.wall_shape import Shape, rejection_reason, shape_of
+from soft_arm_vision.clouds.walls import (
     SIGMAS,
     OnWall,
     Wall,
@@ -28,22 +29,21 @@ from soft_arm_vision.clouds.scene_wall import (
     settle,
     two_sided,
 )
-from soft_arm_vision.clouds.wall_shape import Shape, fault_of, shape_of
 from soft_arm_vision.errors import VisionError
 
 VOXELS_M = (3e-4, 2e-3)  # a share of the cloud's size, within these
 VOXEL_SHARE = 1 / 80
 THRESHOLDS_M = (0.003, 0.02)  # of a plane: three sigmas of the cloud's noise, within these
-STARTS = (4, 12)  # sigmas up to which points count at first: noise may be worse than patches show
+STARTS = (4, 12)  # first thresholds [standard deviations of patches]; noise may be larger
 MIN_START = 0.03  # of the radius
 QUICK_POINTS = 1000
-SAME_COSINE = 0.995  # of axes of walls that are taken for one
-LEAST_NOISE_M = 1e-4
-LARGEST_M = 50.0  # a larger cloud is not in metres; what lies further from its middle is stray
+SAME_COSINE = 0.995  # between the axes of duplicates
+MIN_NOISE_M = 1e-4
+MAX_EXTENT_M = 50.0  # a larger cloud is not in metres; points farther away are outliers
 RADIUS_LIMITS_M = (0.005, 3.0)
-GROUPS = 12  # round, whose ends tell of the height's uncertainty
+GROUPS = 12  # sectors whose ends give the uncertainty of the height
 SYSTEMATIC_SPACINGS = 0.1  # a camera displaces edges and slopes by this fraction of a pixel
-MOST = 200_000  # thinned points that are used
+MAX_POINTS = 200_000  # after thinning
 NO_WALL = 'no two of its places make a round wall'
 
 
@@ -55,7 +55,7 @@ class SceneCylinder:
         centre: Middle of the wall that is seen [m], shape (3,).
         axis: Unit vector, shape (3,).
         radius_m, height_m: Size of the wall; a given radius is not changed. If outside and inside
-            of a hollow body are visible, the radius is that of the middle of the wall.
+            of a hollow body are visible, the radius of the middle of the wall.
         inliers: Points of the thinned cloud on the wall.
         inlier_share: Share of these in the part of the cloud that holds the cylinder.
         covariance: Covariance of (x, y, z, rotation about x, y, z) [m, rad], shape (6, 6); the
@@ -91,8 +91,8 @@ def find_cylinder(
     Args:
         points: Shape (n, 3) [m].
         radius_m: Known radius of the outermost surface, or None to estimate it.
-        height_m: Known height: walls that are much higher or lower are refused.
-        viewpoint: Camera position [m]: it tells the outside of a hollow body from its inside. None:
+        height_m: Known height: walls that are much higher or lower are rejected.
+        viewpoint: Camera position [m], which separates outside and inside of a hollow body. None:
             the origin.
         seed: Of the random choices.
 
@@ -109,7 +109,7 @@ def find_cylinder(
     camera = np.zeros(3) if viewpoint is None else np.asarray(viewpoint, float)
     rng, (points, across_m) = np.random.default_rng(seed), _usable(points, camera)
     thinned = voxel_filter(points, float(np.clip(VOXEL_SHARE * across_m, *VOXELS_M)))
-    thinned = thinned[rng.permutation(len(thinned))[:MOST]]
+    thinned = thinned[rng.permutation(len(thinned))[:MAX_POINTS]]
     whole = part_of(thinned, len(thinned), rng)
     threshold_m = float(np.clip(3 * whole.noise_m, *THRESHOLDS_M))
     rest = without_planes(thinned, rng, threshold_m)
@@ -122,20 +122,20 @@ def find_cylinder(
             (score, part, wall, sigma_m)
             for score, wall, sigma_m in _walls(part, radius_m, camera, rng)
         ]
-    faults: list[tuple[int, str]] = []
+    rejected: list[tuple[int, str]] = []
     for _, part, wall, sigma_m in sorted(found, key=lambda f: -f[0]):
         shape = shape_of(
-            on_wall(part.points, wall, camera), wall, sigma_m, max(part.noise_m, LEAST_NOISE_M)
+            on_wall(part.points, wall, camera), wall, sigma_m, max(part.noise_m, MIN_NOISE_M)
         )
-        fault = fault_of(part, wall, shape, sigma_m, camera, radius_m is None)
-        if fault is None:
+        reason = rejection_reason(part, wall, shape, sigma_m, camera, radius_m is None)
+        if reason is None:
             described = _described(part, wall, sigma_m, shape, camera, radius_m is None)
-            fault = _oversized(described, height_m)
-        if fault is None:
+            reason = _oversized(described, height_m)
+        if reason is None:
             return described
-        faults.append(fault)
-    reason = max(faults, key=lambda f: f[0])[1] if faults else NO_WALL
-    raise VisionError(f'no cylinder in {len(points)} points: {reason}')
+        rejected.append(reason)
+    why = max(rejected, key=lambda r: r[0])[1] if rejected else NO_WALL
+    raise VisionError(f'no cylinder in {len(points)} points: {why}')
 
 
 def _usable(points: np.ndarray, camera: np.ndarray) -> tuple[np.ndarray, float]:
@@ -147,12 +147,12 @@ def _usable(points: np.ndarray, camera: np.ndarray) -> tuple[np.ndarray, float]:
         raise VisionError(f'the cloud has {len(points)} points, at least {MIN_PART} are needed')
     low, middle, high = np.percentile(points, (25, 50, 75), axis=0)
     across_m = 2 * float(np.linalg.norm(high - low))  # of its denser half: strays may be anywhere
-    if across_m > LARGEST_M:
+    if across_m > MAX_EXTENT_M:
         raise VisionError(
-            f'the cloud is {across_m:.4g} m across, more than {LARGEST_M:g} m: give --unit mm if '
-            'it is in millimetres, or crop it'
+            f'the cloud is {across_m:.4g} m across, more than {MAX_EXTENT_M:g} m: give '
+            '--unit mm if it is in millimetres, or crop it'
         )
-    return points[np.linalg.norm(points - middle, axis=1) < LARGEST_M], across_m
+    return points[np.linalg.norm(points - middle, axis=1) < MAX_EXTENT_M], across_m
 
 
 def _walls(
@@ -160,14 +160,14 @@ def _walls(
 ) -> list[tuple[float, Wall, float]]:
     """Return score, wall and scatter of the best walls of a part."""
     found, free = [], radius_m is None
-    some, floor_m = part.points[:QUICK_POINTS], max(part.noise_m, LEAST_NOISE_M)
+    some, floor_m = part.points[:QUICK_POINTS], max(part.noise_m, MIN_NOISE_M)
     for sigmas in STARTS:
         kept: list[Wall] = []
         for wall in hypotheses(
             part.points, camera, sigmas * floor_m, radius_m, RADIUS_LIMITS_M, rng
         ):
             begin_m = max(sigmas * floor_m, MIN_START * wall.radius_m)
-            wall, sigma_m = settle(some, wall, camera, begin_m, floor_m, free)
+            wall, sigma_m = settle(some, wall, camera, begin_m, floor_m, [free, False])
             if any(_same(wall, other) for other in kept):
                 continue
             kept.append(wall)

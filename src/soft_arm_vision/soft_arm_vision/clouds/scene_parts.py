@@ -114,9 +114,8 @@ def _face(
 ) -> bool:
     """Return whether the points on a plane are flat, and not strips of a curved wall.
 
-    The surface's own normals, of small patches around some of the plane's points, must be the
-    plane's, and must not turn evenly from place to place: those of a strip do, and those of two
-    strips of a hollow body's wall.
+    Normals of small patches must agree with the plane and must not vary smoothly with the place,
+    as they do on a strip of a curved wall.
     """
     seeds = points[rng.permutation(np.flatnonzero(on))[:PATCHES]]
     own = normals_of(points[cKDTree(points).query(seeds, k=PATCH_POINTS[0])[1]])

@@ -1,19 +1,18 @@
-"""How far a wall is from the cylinder that was fitted to it, and what this says of its radius.
+"""Deviation of a wall from the fitted cylinder, and the uncertainty of the radius by it.
 
-A body is never quite a cylinder. Its section may be oval or lobed, its wall conical, barrelled or
-bent: radial displacements whose amplitudes are estimated together with the cylinder, each with a
-prior as wide as bodies of any kind are. What the points say of the amplitudes, and what they leave
-open, is carried to the radius: of an oval, and of an arc so short that it may be an oval's, the
-radius is uncertain. One limit on that refuses both.
+The section of a body may be oval or lobed, its wall conical, barrelled or bent. The amplitudes of
+these radial displacements are estimated together with the cylinder, each with a wide prior, and
+their posterior is propagated to the radius. The radius of an oval is therefore uncertain, and so is
+the radius of an arc too short to exclude an oval. One limit on this uncertainty rejects both.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from soft_arm_vision.clouds.cylinder import perpendiculars
+from soft_arm_vision.clouds.cylinder import perpendiculars, tukey
 from soft_arm_vision.clouds.scene_parts import Part
-from soft_arm_vision.clouds.scene_wall import (
+from soft_arm_vision.clouds.walls import (
     SIGMAS,
     TUKEY_SIGMAS,
     OnWall,
@@ -21,7 +20,6 @@ from soft_arm_vision.clouds.scene_wall import (
     derivatives,
     on_wall,
     scatter_m,
-    weights,
 )
 
 # Prior standard deviations in radii. Lobes: the curvature of a section varies by 10 %, and a lobe
@@ -30,13 +28,13 @@ LOBES = (2, 3)
 CURVATURE = 0.1
 BARREL, BEND, TAPER = 0.05, 0.05, 0.1  # at the ends
 BULGES = 3  # the barrel and two directions of bend stand first
-REACH = 0.12  # of the radius: points up to here about the cylinder tell of the shape
+REACH = 0.12  # distance from the cylinder, in radii, of points that are used
 STEPS = 15
 MAX_SCATTER = (6, 0.015)  # times the noise of small patches, and of the radius
 MIN_SHARE = 0.4  # of its part of the cloud
 ALIGNED = 0.93  # cosine of the angle between normals of the points and of the wall: 21 deg
 MIN_ALIGNED = 0.65  # of the normals
-LEAST_STD = 0.005  # of a radius that a known one is compared with
+MIN_STD = 0.005  # of a radius that a known one is compared with
 MAX_GROWTH = 1.14  # of the points on the wall if it may have a shape
 MAX_RADIUS_STD = 0.05  # of the radius
 MAX_OPEN_STD = 0.15  # of a known radius
@@ -53,7 +51,7 @@ class Shape:
     Attributes:
         covariance: Of shifts, tilts, radius and thickness of the fitted cylinder, as
             `derivatives` orders them; noise and shape.
-        radius_error_m: Radius that the points have, less that of the fitted cylinder.
+        radius_error_m: Radius of the points minus the radius of the fitted cylinder.
         out_of_round, bulge: Root mean square of the displacements by taper and lobes, and by
             barrel and bend, which the radius hardly follows, of the radius.
         gained: Points that the shape explains, over those that the cylinder does.
@@ -96,20 +94,20 @@ def shape_of(at: OnWall, wall: Wall, sigma_m: float, floor_m: float) -> Shape:
     cut_m = max(cut_m, TUKEY_SIGMAS * sigma_m)
     for _ in range(STEPS):
         rest = at.residual_m - both @ x
-        weight = weights(rest, cut_m)
+        weight = tukey(rest, cut_m)
         whole = both.T @ (both * weight[:, None]) / scale_m**2 + np.diag(prior)
         whole += 1e-9 * np.diag(np.diag(whole) + 1)  # what no point shows
         x = np.linalg.solve(whole, both.T @ (weight * at.residual_m) / scale_m**2)
         rest = at.residual_m - both @ x
         scale_m = max(scatter_m(rest, cut_m), floor_m)
         cut_m = max(0.7 * cut_m, TUKEY_SIGMAS * scale_m)
-    # Errors of the points of one group add up; the prior's rest is that of any body.
+    # Errors of the points of one group add up.
     middle = np.linalg.inv(whole)
     spread = middle @ (_moment(both, weight * rest / scale_m**2, at) + np.diag(prior)) @ middle
     size = own.shape[1]
     amplitude = x[size:]
     left = spread[size:, size:] + np.outer(amplitude, amplitude)
-    weight = weights(at.residual_m, TUKEY_SIGMAS * sigma_m)
+    weight = tukey(at.residual_m, TUKEY_SIGMAS * sigma_m)
     inverse = np.linalg.inv(own.T @ (own * weight[:, None]) + 1e-12 * np.eye(size))
     noise = inverse @ _moment(own, weight * rest, at) @ inverse
     moved = inverse @ own.T @ (other * weight[:, None])
@@ -129,10 +127,10 @@ def shape_of(at: OnWall, wall: Wall, sigma_m: float, floor_m: float) -> Shape:
     )
 
 
-def fault_of(
+def rejection_reason(
     part: Part, wall: Wall, shape: Shape, sigma_m: float, viewpoint: np.ndarray, free: bool
 ) -> tuple[int, str] | None:
-    """Say why points are not the wall of a cylinder, or leave it open, and how late this shows.
+    """Return why points are not the wall of a cylinder, with the stage of the check, or None.
 
     Args:
         part: The points.
@@ -164,8 +162,8 @@ def fault_of(
         or shape.bulge > MAX_BULGE
     ):
         return 1, (
-            f'the best wall, of radius {mm * r:.1f} mm, is no cylinder: oval, lobed or conical by '
-            f'{100 * shape.out_of_round:.1f} % of the radius ({100 * MAX_OUT_OF_ROUND:g} % are '
+            f'the best wall, of radius {mm * r:.1f} mm, is not a cylinder: oval, lobed or conical '
+            f'by {100 * shape.out_of_round:.1f} % of the radius ({100 * MAX_OUT_OF_ROUND:g} % are '
             f'allowed), barrelled or bent by {100 * shape.bulge:.1f} % ({100 * MAX_BULGE:g} %), '
             f'and that shape holds {shape.gained:.2f} times its points ({MAX_GROWTH:g}); crop the '
             'cloud to what is round'
@@ -180,7 +178,7 @@ def fault_of(
             f'{mm * most * r:.1f} mm are allowed: show more of its circumference, or '
             + ('give --radius-m' if free else 'leave out clutter')
         )
-    if not free and abs(shape.radius_error_m) > RADIUS_SIGMAS * max(std_m, LEAST_STD * r):
+    if not free and abs(shape.radius_error_m) > RADIUS_SIGMAS * max(std_m, MIN_STD * r):
         return 3, (
             f'the best wall has a radius of {mm * (r + shape.radius_error_m):.1f} +- '
             f'{mm * std_m:.1f} mm, not {mm * r:.1f} mm: correct --radius-m, or leave it out'

@@ -52,7 +52,7 @@ class FingerEstimator:
         memory: Weight that each image leaves to the earlier ones; 1 forgets nothing.
 
     Raises:
-        VisionError: If the robot has no lines, or there is no such side.
+        VisionError: If the robot has no lines, or the side is unknown.
     """
 
     def __init__(

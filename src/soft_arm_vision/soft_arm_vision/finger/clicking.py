@@ -72,7 +72,7 @@ def click_records(records: list[PictureRecord], done: set[str], path: Path, robo
     """Ask for the lines of all images that are not `done`, and append them to a file of clicks.
 
     Raises:
-        VisionError: If there is no display, or the window is closed before the last line.
+        VisionError: Without a display, or if the window is closed before the last line.
     """
     from matplotlib import pyplot  # chooses the window system
 

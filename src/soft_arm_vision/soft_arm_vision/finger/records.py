@@ -17,17 +17,11 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from soft_arm_description.csv_file import CsvFileError, Row, need, read_csv
 from soft_arm_description.rig import Devices
 from soft_arm_description.robot import Robot
-from soft_arm_description.yaml_file import (
-    Number,
-    YamlFileError,
-    checked,
-    read_yaml,
-    shown,
-    write_yaml,
-)
+from soft_arm_io.csv_file import CsvFileError, Row, need, read_csv
+from soft_arm_io.fields import Number
+from soft_arm_io.yaml_file import YamlFileError, checked, read_yaml, shown, write_yaml
 from soft_arm_vision.clouds.cloud import depth_in_millimetres
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import DISTORTIONS, Intrinsics
@@ -52,7 +46,7 @@ class PictureRecord:
         """Read colour (h, w, 3) uint8 RGB and depth (h, w) uint16 [mm].
 
         Raises:
-            VisionError: If a file is no such image.
+            VisionError: If a file is not an image of this kind.
         """
         colour = _image(self.colour, cv2.IMREAD_COLOR)
         depth = _image(self.depth, cv2.IMREAD_UNCHANGED)
@@ -152,7 +146,7 @@ def read_devices(path: Path) -> Devices | None:
     try:
         content = read_yaml(path)
     except (OSError, ValueError):
-        return None  # whoever needs the file says what is wrong
+        return None  # the reader of the file reports the error
     return content.get('devices') if isinstance(content, dict) else None
 
 

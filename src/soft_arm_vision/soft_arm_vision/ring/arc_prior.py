@@ -6,9 +6,9 @@ import numpy as np
 def expected_axis(centre_m: np.ndarray, T_base_camera: np.ndarray) -> np.ndarray:
     """Return the tangent at the end of the arc that leaves the base along z and ends at the ring.
 
-    The two ends of a ring look alike; the arm can be attached to one of them only. A whole arm is
-    not one arc, but its tip stays within 90 deg of this direction up to 120 deg of bend, which is
-    enough to tell the ends apart. It is the base's z axis for a ring straight below the base.
+    The two ends of a ring have the same appearance. The tip of an arm, which is not a single arc,
+    stays within 90 deg of this direction up to 120 deg of bend, which is enough to select the end.
+    It is the base's z axis for a ring straight below the base.
 
     Args:
         centre_m: Centre of the ring in the camera's optical frame [m], shape (3,).

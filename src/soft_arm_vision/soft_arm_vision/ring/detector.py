@@ -1,8 +1,7 @@
 """From a colour and a depth image to the pose of the positioning ring, frame after frame.
 
-Mask, cloud, RANSAC for cylinders of the ring's radius, one joint fit of wall and contour, one
-verification. Every candidate of the segmenter is verified, until one is clearly the ring; the best
-counts.
+Mask, cloud, RANSAC for walls of the ring's radius, joint fit of wall and contour, verification.
+Candidates of the segmenter are verified until one is clearly the ring; the best one is returned.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +20,6 @@ from soft_arm_vision.ring.fit import RingFit, RingProblem
 from soft_arm_vision.ring.hypotheses import start_poses
 from soft_arm_vision.ring.outline import Outline, outline_of
 from soft_arm_vision.ring.ray_cylinder import ring_depths
-from soft_arm_vision.ring.tolerances import TOLERANCES
 from soft_arm_vision.ring.verification import (
     Evidence,
     agreement_m,
@@ -32,9 +30,8 @@ from soft_arm_vision.ring.verification import (
 from soft_arm_vision.segmentation.candidate import Candidate
 from soft_arm_vision.segmentation.colour_segmenter import ColourSegmenter
 from soft_arm_vision.segmentation.segmenter import Segmenter
+from soft_arm_vision.tolerances import TOLERANCES
 
-TRACKED_FRAMES = 5  # a pose older than this many frames is no start for the next
-DRAWN = 2  # masks that are drawn for one start, each about the pose fitted to the one before
 ExpectedAxis = Callable[[np.ndarray], np.ndarray]
 
 _LIBRARIES = ThreadpoolController()
@@ -74,7 +71,7 @@ class _Hypothesis:
 
     @property
     def refusal(self) -> str | None:
-        """Why this is no pose, None if it is one."""
+        """Reason for rejecting the pose, or None."""
         if self.score < TOLERANCES.min_score:
             return (
                 f'bad fit: {100 * self.score:.0f} % of what a ring would show is there, '
@@ -101,8 +98,8 @@ class _Frame:
 class RingDetector:
     """Detect the ring, starting from the previous pose where there is one.
 
-    The two ends of a ring look alike. The axis is given the sign that agrees with the previous
-    pose; without one, the sign that agrees with `expected_axis`.
+    The two ends of a ring have the same appearance. The sign of the axis agrees with the previous
+    pose or, without one, with `expected_axis`.
 
     Args:
         ring: Size and colour of the ring.
@@ -164,7 +161,7 @@ class RingDetector:
         return Detection(fit, None, best.candidate, best.tracked, best.points, best.outline)
 
     def _hypotheses(self, frame: _Frame) -> Iterator[_Hypothesis]:
-        """Yield what each candidate may be, verified: the tracked ring, then its best wall."""
+        """Yield verified hypotheses of each candidate: the tracked ring, then its best wall."""
         last = self._last
         if last is not None and not last.inside(frame.depth_m.shape):
             last = None
@@ -180,17 +177,13 @@ class RingDetector:
         self, candidate: Candidate, frame: _Frame
     ) -> Iterator[tuple[np.ndarray, np.ndarray, bool]]:
         """Yield centre and axis of the ring before, and of the wall that shows most of a ring."""
-        points = _points(candidate, frame)
+        points = _points(candidate, frame, self._ring)
         if len(points) < TOLERANCES.min_points:
             return
         if self._previous is not None:
             yield self._previous.centre, self._previous.axis, True
-        tolerance_m = (
-            TOLERANCES.start_sigmas
-            / TOLERANCES.agree_sigmas
-            * agreement_m(float(np.median(points[:, 2])), frame.sensor)
-        )
-        rng = np.random.default_rng(self._seed)  # the same frame gives the same answer
+        tolerance_m = agreement_m(float(np.median(points[:, 2])), frame.sensor)
+        rng = np.random.default_rng(self._seed)  # deterministic for each frame
         walls = [
             (self._evidence(*wall, frame), wall)
             for wall in start_poses(points, self._ring, tolerance_m, rng)
@@ -208,16 +201,23 @@ class RingDetector:
         frame: _Frame,
         tracked: bool,
     ) -> _Hypothesis | None:
-        """Return the ring near a start, with the mask drawn anew about it; None without one."""
+        """Return the ring near a start, with a mask redrawn around it; None without one."""
         near_m, far_m = frame.sensor.range_m
-        for _ in range(DRAWN):
+        for _ in range(TOLERANCES.refinements):
             about = self._drawn(centre, axis, candidate, frame)
             if about is None:
                 return None
-            drawn, points = about, _points(about, frame)
+            drawn, points = about, _points(about, frame, self._ring)
             if len(points) < TOLERANCES.min_points:
                 return None
-            outline = outline_of(drawn, frame.colour, frame.depth_m, frame.intrinsics, frame.sensor)
+            outline = outline_of(
+                drawn,
+                frame.colour,
+                frame.depth_m,
+                frame.intrinsics,
+                self._ring.radius_m,
+                frame.sensor,
+            )
             problem = RingProblem(points, outline, self._ring, frame.sensor)
             try:
                 fit = problem.solve(centre, axis)
@@ -243,7 +243,7 @@ class RingDetector:
     ) -> Candidate | None:
         """Return the mask of the pixels whose depth agrees with a pose.
 
-        Where depth is missing, the candidate's mask tells.
+        Where depth is missing, the candidate's mask is used.
         """
         depth_m, ring = frame.depth_m, self._ring
         reach_m = 1.1 * float(np.hypot(ring.radius_m, ring.height_m / 2))
@@ -272,22 +272,21 @@ class RingDetector:
     def _missing(self, best: _Hypothesis | None) -> Detection:
         self._last = None
         self._missed += 1
-        if self._missed > TRACKED_FRAMES:
+        if self._missed > TOLERANCES.tracked_frames:
             self._previous = None
         if best is None or best.score == 0:
             return Detection(None, 'no ring in view')
-        ring = best.score >= TOLERANCES.min_score and (
-            best.fit.shape_sd_m < TOLERANCES.known_sigma_m
-        )
+        ring = best.score >= TOLERANCES.min_score
+        ring &= best.fit.shape_sd_m < TOLERANCES.max_mask_sigma_m
         reason = f'best candidate rejected: {(best.refusal or "").removeprefix("bad fit: ")}'
         return Detection(None, reason, best.candidate if ring else None)
 
 
-def _points(candidate: Candidate, frame: _Frame) -> np.ndarray:
-    """Return the points of a candidate [m], (n, 3); of a thin one those of its border, too."""
+def _points(candidate: Candidate, frame: _Frame, ring: Ring) -> np.ndarray:
+    """Return the points of a candidate [m], (n, 3); a thin one keeps its border."""
     rows, columns = candidate.widened(TOLERANCES.margin_px, frame.depth_m.shape)
     mask, depth_m = candidate.mask_in(rows, columns), frame.depth_m[rows, columns]
-    solid = cloud.solid_pixels(mask, depth_m)
-    if solid.sum() < 2 * TOLERANCES.min_points * cloud.CELL_PX**2:
+    solid = cloud.solid_pixels(mask, depth_m, ring.radius_m)
+    if solid.sum() < 2 * TOLERANCES.min_points * TOLERANCES.cell_px**2:
         solid = mask & (depth_m > 0)
     return cloud.back_project_cells(solid, depth_m, frame.intrinsics, (rows.start, columns.start))

@@ -1,15 +1,14 @@
 """Fit the pose of a ring of known size to the depth of its wall and to its contour, together.
 
 One robust least-squares problem (Gauss-Newton with Tukey's biweight) of eight unknowns: five of the
-pose, the offset of depth, and two offsets of the contour, of edges before the background and of
-those before the arm. The offsets have priors: what all points err alike is known no better, however
-many they are, and the covariance says so.
+pose, the offset of depth, and two offsets of the contour, of edges in front of the background and
+in front of the arm. The priors of the offsets bound the accuracy, however many points there are:
+errors common to all points do not average out.
 """
 
 # mypy: disable-error-code="no-untyped-def"
 # Numba infers the types of the compiled functions.
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,18 +16,15 @@ import numpy as np
 from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_description.robot import Ring
 from soft_arm_kinematics.backends.machine_code import njit
-from soft_arm_vision.clouds.cloud import CELL_PX
 from soft_arm_vision.clouds.cylinder import normal_equations, perpendiculars_of_one
 from soft_arm_vision.errors import FitRefused
 from soft_arm_vision.ring.outline import EDGES_PER_PX, Outline, edge_distances
-from soft_arm_vision.ring.tolerances import TOLERANCES
+from soft_arm_vision.tolerances import TOLERANCES
 
-STEPS = 15
-MAX_POINTS, MAX_EDGES = 1200, 250  # that are fitted, about: neighbours of more err alike
-STILL_M, STILL_RAD = 2e-5, 5e-4  # last step of a fit
-ROLL_VARIANCE_RAD2 = np.pi**2 / 3  # nothing is known of the rotation about the axis
-MAX_SHIFT_M, MAX_TILT_RAD = 0.02, 0.3  # of one step
-CUT_SIGMAS, MIN_INCIDENCE = TOLERANCES.cut_sigmas, TOLERANCES.min_incidence
+ROLL_VARIANCE_RAD2 = np.pi**2 / 3  # the rotation about the axis is unknown
+STEPS, STILL = TOLERANCES.max_steps, TOLERANCES.still
+FIRST_CUT_PX, CUT_PX = TOLERANCES.edge_cuts_px
+CUT_SIGMAS, MIN_INCIDENCE = TOLERANCES.outlier_sigmas, TOLERANCES.min_incidence
 MIN_POINTS, MIN_EDGES = TOLERANCES.min_points, TOLERANCES.min_edges
 
 
@@ -43,8 +39,8 @@ class RingFit:
         edge_share: Share of the mask's edge points at which the colour changes and that lie on the
             ring's contour.
         shape_sd_m: Standard deviation of the centre in its worst direction, given the offset of
-            depth: what the view of the ring leaves open.
-        cost: -2 log likelihood: squared normalised residuals, each beyond the cut counted as at it.
+            depth: not determined by the view of the ring.
+        cost: -2 log likelihood up to a constant; the squared residual of an outlier is the cut's.
     """
 
     centre: np.ndarray
@@ -60,49 +56,48 @@ class RingProblem:
 
     Args:
         points: Points of the ring's mask [m] in the optical frame, shape (n, 3), one for each cell
-            of `cloud.CELL_PX`; outliers are tolerated.
+            of `Tolerances.cell_px`; outliers are tolerated.
         outline: Edge points of the mask.
         ring: Radius, height and thickness of the ring.
         sensor: Errors of the camera.
     """
 
     def __init__(self, points: np.ndarray, outline: Outline, ring: Ring, sensor: DepthSensor):
-        thinned = max(1, len(points) // MAX_POINTS)
-        points = np.ascontiguousarray(points[::thinned])
+        points = np.ascontiguousarray(points)
         depth_m = points[:, 2]
         directions = points / depth_m[:, None]
         spread = sensor.sigma_m(depth_m) * np.linalg.norm(directions, axis=1)
-        # Number of cells, and of edge points, that are worth one whose error is independent.
-        alike = max(1.0, sensor.independent_px2 / CELL_PX**2 / thinned)
-        thinned = max(1, len(outline.rays) // MAX_EDGES)
-        rays = np.ascontiguousarray(outline.rays[::thinned])
-        beside_arm = np.ascontiguousarray(outline.arm_adjacent[::thinned])
-        alike_px = 2 * TOLERANCES.edge_correlation_rad / outline.pixel
-        edge_alike = max(1.0, alike_px * EDGES_PER_PX / thinned)
+        cells_per_independent = max(1.0, sensor.independent_px2 / TOLERANCES.cell_px**2)
+        correlation_px = TOLERANCES.edge_correlation_rad / outline.pixel
+        edges_per_independent = max(1.0, 2 * correlation_px * EDGES_PER_PX)
         edge_px = float(np.hypot(sensor.edge_sd_px, TOLERANCES.edge_rad / outline.pixel))
         arm_edge_px = TOLERANCES.arm_edge_rad / outline.pixel
         offset_sd_m = max(float(sensor.common_sd_m(np.median(depth_m))), 1e-6)
-        self._wall = points, directions, spread, alike
-        self._edges = rays, beside_arm, outline.pixel, edge_px, arm_edge_px, edge_alike
+        self._wall = points, directions, spread, cells_per_independent
+        self._edges = (
+            np.ascontiguousarray(outline.rays),
+            np.ascontiguousarray(outline.arm_adjacent),
+            outline.pixel,
+            edge_px,
+            arm_edge_px,
+            edges_per_independent,
+        )
         self._seen_share = outline.seen_share
         self._size = ring.radius_m, ring.height_m, ring.thickness_m
         edge_offset_px = TOLERANCES.edge_offset_rad / outline.pixel
         sd = [np.inf] * 5 + [offset_sd_m, edge_offset_px, arm_edge_px]
         self._prior = np.array([0, 0, 0, 0, 0, sensor.bias_m, 0, 0]), np.array(sd)
 
-    def solve(
-        self, centre: np.ndarray, axis: np.ndarray, cuts_px: tuple[float, ...] | None = None
-    ) -> RingFit:
-        """Descend from a start to the pose of least cost.
+    def solve(self, centre: np.ndarray, axis: np.ndarray) -> RingFit:
+        """Return the pose of least cost near a start, centre [m] (3,) and unit axis (3,).
 
         Raises:
             FitRefused: If too few points lie on the wall or too few edges on the contour.
         """
-        cuts_px = TOLERANCES.edge_cuts_px if cuts_px is None else cuts_px
-        start = (np.array(part, float) for part in (centre, axis, cuts_px))
         centre, axis, axes, hessian, edge_share, cost = _descend(
-            self._wall, self._edges, self._size, self._prior, *start
-        )
+            self._wall, self._edges, self._size, self._prior,
+            np.array(centre, float), np.array(axis, float),
+        )  # fmt: skip
         known = np.delete(np.arange(8), 5)
         shape = np.linalg.inv(hessian[np.ix_(known, known)])
         return RingFit(
@@ -115,47 +110,44 @@ class RingProblem:
         )
 
     def resolve_two_fold_ambiguity(self, found: RingFit) -> RingFit:
-        """Return the better of a pose and its mirror image, and let the covariance hold both.
+        """Return the better of a pose and its mirror image, with a covariance of both.
 
-        Where an end of the ring is seen nearly edge-on, one turned a little towards the camera
-        looks like one turned away as much, and a descent stays at one of the two.
+        A ring seen nearly edge-on looks the same if it is tilted towards the camera or away from it
+        by the same angle; a descent ends at one of the two.
         """
         ray = found.centre / np.linalg.norm(found.centre)
         sine = float(found.axis @ ray)
         if abs(sine) > np.sin(TOLERANCES.edge_on_rad):
             return found
-        flat = found.axis - sine * ray
-        least = TOLERANCES.mirror_rad
-        tilts = (-least, least) if abs(sine) < least else (-np.arcsin(sine),)
-        fits = [found]
-        for tilt in tilts:
-            axis = np.cos(tilt) * flat / np.linalg.norm(flat) + np.sin(tilt) * ray
-            with suppress(FitRefused, np.linalg.LinAlgError):
-                fits.append(self.solve(found.centre, axis, TOLERANCES.edge_cuts_px[-2:]))
-        best = min(fits, key=lambda f: f.cost)
-        share = np.array([np.exp(0.5 * (best.cost - f.cost) / TOLERANCES.temper) for f in fits])
-        share /= share.sum()
-        covariance = best.covariance.copy()
-        for other, weight in zip(fits, share, strict=True):
-            apart = np.concatenate([other.centre - best.centre, np.cross(best.axis, other.axis)])
-            covariance += weight * np.outer(apart, apart)
-        return replace(best, covariance=covariance)
+        across = found.axis - sine * ray
+        axis = across - sine * ray
+        try:
+            mirrored = self.solve(found.centre, axis)
+        except (FitRefused, np.linalg.LinAlgError):
+            return found
+        best, other = sorted((found, mirrored), key=lambda fit: fit.cost)
+        ratio = np.exp(0.5 * (best.cost - other.cost))
+        apart = np.concatenate([other.centre - best.centre, np.cross(best.axis, other.axis)])
+        mixed = best.covariance + ratio / (1 + ratio) * np.outer(apart, apart)
+        return replace(best, covariance=mixed)
 
 
 @njit(cache=True, nogil=True)
-def _descend(wall, edges, size, prior, centre, axis, cuts_px):
-    """Return centre and axis of least cost, the axes of the last step, and what is known there.
+def _descend(wall, edges, size, prior, centre, axis):
+    """Return the pose of least cost and what is known there.
 
-    What is known: the matrix (8, 8) of the normal equations, the share of edge points on the
-    contour, and the cost.
+    Returns:
+        Centre and axis, axes of the last step, matrix (8, 8) of the normal equations, share of edge
+        points on the contour, cost.
     """
-    points, directions, spread, alike = wall
-    rays, beside_arm, pixel, edge_px, arm_edge_px, edge_alike = edges
+    points, directions, spread, cells_per_independent = wall
+    rays, beside_arm, pixel, edge_px, arm_edge_px, edges_per_independent = edges
     radius_m, height_m, thickness_m = size
     prior_mean, prior_sd = prior
     offsets, wall_scale, edge_scale, row = prior_mean.copy(), 1.0, 1.0, np.zeros(8)
+    scale = np.array([radius_m, radius_m, radius_m, 1.0, 1.0])
     for number in range(STEPS):
-        cut_px = cuts_px[min(number, len(cuts_px) - 1)]
+        cut_px = FIRST_CUT_PX if number == 0 else CUT_PX
         e1, e2 = perpendiculars_of_one(axis)
         axes = np.stack((e1, e2, axis))
         hessian, gradient = np.zeros((8, 8)), np.zeros(8)
@@ -167,7 +159,7 @@ def _descend(wall, edges, size, prior, centre, axis, cuts_px):
         for i in np.flatnonzero(w):
             row[:2], row[3:5] = on_wall[i, :2], on_wall[i, 2:4]
             row[5] = row[0] * (directions[i] @ e1) + row[1] * (directions[i] @ e2)
-            _add(hessian, gradient, row, r[i], w[i] / sigma[i] ** 2 / alike)
+            _add(hessian, gradient, row, r[i], w[i] / sigma[i] ** 2 / cells_per_independent)
         distance, contact, slope = edge_distances(
             rays, beside_arm, centre, axis, radius_m, height_m, thickness_m
         )
@@ -179,30 +171,27 @@ def _descend(wall, edges, size, prior, centre, axis, cuts_px):
             row[:3], row[3], row[4], row[5:] = axes @ g, turned @ e2, -(turned @ e1), 0.0
             row[:5] /= pixel
             row[7 if beside_arm[i] else 6] = 1.0
-            _add(hessian, gradient, row, s[i], v[i] / edge_sigma[i] ** 2 / edge_alike)
+            _add(hessian, gradient, row, s[i], v[i] / edge_sigma[i] ** 2 / edges_per_independent)
         if np.count_nonzero(w) < MIN_POINTS or np.count_nonzero(v) < MIN_EDGES:
             raise FitRefused("bad fit: too few points lie on the wall or edges on the ring's")
-        # Of a pose that explains less the noise is taken for larger: the likelihood counts that.
-        wall_cost = (_cost(r / sigma, w) + 2 * len(w) * np.log(wall_scale)) / alike
+        # Residuals larger than the calibrated noise enlarge the noise.
+        wall_cost = (_cost(r / sigma, w) + 2 * len(w) * np.log(wall_scale)) / cells_per_independent
         edge_cost = _cost(s / edge_sigma, v) + 2 * (~beside_arm).sum() * np.log(edge_scale)
         wall_scale = max(1.0, 1.4826 * np.median(np.abs(r / sigma)[w > 0]) * wall_scale)
         free = (v > 0) & ~beside_arm
-        if free.sum() >= MIN_EDGES and number >= len(cuts_px) - 1:
+        if free.sum() >= MIN_EDGES and number > 0:
             edge_scale = max(1.0, np.sqrt((v * s * s)[free].sum() / v[free].sum()) / edge_px)
         hessian += np.diag(1 / prior_sd**2)
         gradient += (prior_mean - offsets) / prior_sd**2
         step = np.linalg.solve(hessian, gradient)
-        step[:3] = np.minimum(np.maximum(step[:3], -MAX_SHIFT_M), MAX_SHIFT_M)
-        step[3:5] = np.minimum(np.maximum(step[3:5], -MAX_TILT_RAD), MAX_TILT_RAD)
         offsets[5:] += step[5:]
         centre = centre + step[:3] @ axes
         axis = axis + step[3:5] @ axes[:2]
         axis = axis / np.sqrt(axis @ axis)
-        still = np.abs(step[:3]).max() < STILL_M and np.abs(step[3:5]).max() < STILL_RAD
-        if still and number >= len(cuts_px):
+        if np.abs(step[:5] / scale).max() < STILL and number > 0:
             break
     off = (prior_mean - offsets) / prior_sd
-    cost = wall_cost + edge_cost / edge_alike + off @ off
+    cost = wall_cost + edge_cost / edges_per_independent + off @ off
     return centre, axis, axes, hessian, np.count_nonzero(v) / len(v), cost
 
 
@@ -217,7 +206,7 @@ def _add(hessian, gradient, row, residual, information):
 
 @njit(cache=True, nogil=True)
 def _cost(normalised, weight):
-    """Return the sum of squares; a point without weight counts as one at Tukey's cut."""
+    """Return the sum of squares, with outliers at the cut."""
     cost = 0.0
     for i in range(len(weight)):
         cost += min(normalised[i] ** 2, CUT_SIGMAS**2) if weight[i] > 0 else CUT_SIGMAS**2
@@ -225,7 +214,7 @@ def _cost(normalised, weight):
 
 
 def _six(unknowns: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    """Return the covariance (6, 6) of position and rotation from that of the five unknowns."""
+    """Return the covariance (6, 6) of position and rotation, given the five unknowns'."""
     e1, e2, axis = axes
     spread = np.zeros((6, 5))
     spread[:3, 0], spread[:3, 1], spread[:3, 2] = e1, e2, axis

@@ -1,8 +1,8 @@
 """Compare the ring's outline in the image with the outline of a solid cylinder.
 
-A ring is hollow but its outer outline is that of the solid cylinder, the convex hull of both
-projected rims. Depth locates the wall; the outline locates the rims, from which the centre along
-the axis follows, and it does not suffer from flying pixels.
+The outline of a hollow ring equals the outline of a solid cylinder: the convex hull of both
+projected rims. Depth locates the wall; the outline, which is free of flying pixels, locates the
+rims and thereby the centre along the axis.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -17,24 +17,17 @@ from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_kinematics.backends.machine_code import njit
 from soft_arm_vision.clouds.cylinder import perpendiculars_of_one
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ring.tolerances import TOLERANCES
 from soft_arm_vision.segmentation.candidate import Candidate
+from soft_arm_vision.tolerances import TOLERANCES
 
 RIM_POINTS = 72
 EDGES_PER_PX = 4 / np.pi  # edge points of rows and columns per pixel of contour, on average
-BESIDE_PX = 4  # depth nearer to an edge than this is mixed
-FREE_PX = (2, 4, 6)  # beside a free edge there is nothing nearer at any of these
-OCCLUDER_GAP_M = 0.015
-FREE_GAP_M = 0.008
-STEP_PX = 0.5  # across an edge, between the places whose colour is compared
-_ACROSS = np.arange(-TOLERANCES.edge_reach_px, TOLERANCES.edge_reach_px + STEP_PX / 2, STEP_PX)
-ROUNDS = 2  # of a comparison, each about the edge found before
-ARM_ADJACENT_GAP_M = 0.1  # the arm begins less than this behind the edge
+_ACROSS = np.linspace(-TOLERANCES.edge_reach_px, TOLERANCES.edge_reach_px, 15)  # of an edge [px]
 # Pieces of the model's edges, by which edge points they are compared with: those without the arm
 # beside them, those with it, or both.
 FAR_RIM, INNER_RIM, ANY = 0, 1, 2
 _ANGLES = 2 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
-# Polygon whose mean radius is that of the circle.
+# Polygon with the mean radius of the circle.
 _RIM = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)]) / np.cos(np.pi / RIM_POINTS) ** 0.5
 
 
@@ -72,17 +65,20 @@ class OutlineResidual:
     gradient: np.ndarray
 
 
-def mask_edges(mask: np.ndarray, depth_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def mask_edges(
+    mask: np.ndarray, depth_m: np.ndarray, radius_m: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the outermost edges of a mask along every row and column.
 
     An edge lies half-way between the last pixel of the mask and the next one.
 
-    Edges on the window's border, and edges where a nearer object (an occluder) begins, are not
-    those of the ring and are left out.
+    Edges on the window's border, and edges of nearer objects (occluders), do not belong to the ring
+    and are left out.
 
     Args:
         mask: Shape (h, w), bool, in a window with some room around it.
         depth_m: Depth [m], 0 where there is none, shape (h, w).
+        radius_m: Radius of the ring.
 
     Returns:
         Pixels (u, v), shape (n, 2), float, and how much farther [m] what is seen beside each is,
@@ -100,14 +96,11 @@ def mask_edges(mask: np.ndarray, depth_m: np.ndarray) -> tuple[np.ndarray, np.nd
             )
             own = (rows > 0) & (rows < len(m) - 1)
             rows, cols = rows[own], columns[own]
-            outside = z[np.clip(rows + BESIDE_PX * side, 0, len(m) - 1), cols]
-            inside = z[np.clip(rows - BESIDE_PX * side, 0, len(m) - 1), cols]
+            beside = 2 * TOLERANCES.border_px * side
+            outside = z[np.clip(rows + beside, 0, len(m) - 1), cols]
+            inside = z[np.clip(rows - beside, 0, len(m) - 1), cols]
             step = np.where((outside > 0) & (inside > 0), outside - inside, np.inf)
-            beside = np.stack(
-                [z[np.clip(rows + far * side, 0, len(m) - 1), cols] for far in FREE_PX]
-            )
-            nearer = ((beside > 0) & (beside < inside - FREE_GAP_M)).any(axis=0)
-            own = (step > -OCCLUDER_GAP_M) & ~(nearer & (step > ARM_ADJACENT_GAP_M))
+            own = step > -TOLERANCES.jump * radius_m
             edge = np.column_stack([cols[own], rows[own] + 0.5 * side])
             pixels.append(edge[:, ::-1] if transposed else edge)
             steps.append(step[own])
@@ -119,6 +112,7 @@ def outline_of(
     colour: np.ndarray,
     depth_m: np.ndarray,
     intrinsics: Intrinsics,
+    radius_m: float,
     sensor: DepthSensor,
 ) -> Outline:
     """Return the outline of a candidate's mask, see `mask_edges`, where the colour changes there.
@@ -128,25 +122,26 @@ def outline_of(
         colour: RGB of the whole image, shape (h, w, 3), uint8.
         depth_m: Depth of the whole image [m], 0 where there is none, shape (h, w).
         intrinsics: Intrinsics of the image.
-        sensor: The camera's: what light its pixels stand for.
+        radius_m: Radius of the ring.
+        sensor: Camera with the response of its pixels to light.
     """
-    rows, columns = candidate.widened(FREE_PX[-1] + 1, depth_m.shape)
+    rows, columns = candidate.widened(TOLERANCES.margin_px, depth_m.shape)
     mask = candidate.mask_in(rows, columns)
-    edges, step_m = mask_edges(mask, depth_m[rows, columns])
+    edges, step_m = mask_edges(mask, depth_m[rows, columns], radius_m)
     edges, seen = colour_edges(edges, mask, colour[rows, columns], sensor)
     return Outline(
         intrinsics.rays(edges[seen] + (columns.start, rows.start)),
-        step_m[seen] < ARM_ADJACENT_GAP_M,
+        step_m[seen] < TOLERANCES.arm_gap * radius_m,
         2 / (intrinsics.fx + intrinsics.fy),
         float(seen.mean()) if len(seen) else 0.0,
-        float((~seen & (step_m < OCCLUDER_GAP_M)).mean()) if len(seen) else 0.0,
+        float((~seen & (step_m < TOLERANCES.jump * radius_m)).mean()) if len(seen) else 0.0,
     )
 
 
 def colour_edges(
     edges: np.ndarray, mask: np.ndarray, colour: np.ndarray, sensor: DepthSensor
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Move edge points of a mask across its edge to where the light is half that of either side.
+    """Move edge points of a mask to the middle of the light on both sides of the edge.
 
     Args:
         edges: Pixels (u, v), shape (n, 2).
@@ -163,14 +158,16 @@ def colour_edges(
     outwards /= np.maximum(np.linalg.norm(outwards, axis=2, keepdims=True), 1e-9)
     place = edges[:, None] + TOLERANCES.edge_inside_px * outwards
     each, light = np.arange(len(edges)), sensor.light(colour)
-    for _ in range(ROUNDS):
+    for _ in range(TOLERANCES.refinements):
         profile = _at(light, place + _ACROSS[:, None] * outwards)
         ours, theirs = profile[:, :3].mean(axis=1), profile[:, -3:].mean(axis=1)
         share = np.einsum('nac,nc->na', profile - theirs[:, None], ours - theirs)
         share /= np.maximum(np.square(ours - theirs).sum(axis=1, keepdims=True), 1e-9)
         before, after = share[:, :-1], share[:, 1:]
         crosses = (before >= 0.5) & (after < 0.5)
-        at = _ACROSS[:-1] + STEP_PX * (before - 0.5) / np.where(crosses, before - after, 1)
+        at = _ACROSS[:-1] + (_ACROSS[1] - _ACROSS[0]) * (before - 0.5) / np.where(
+            crosses, before - after, 1
+        )
         nearest = np.where(crosses, np.abs(at), np.inf).argmin(axis=1)
         place += at[each, nearest, None, None] * outwards
     change = np.linalg.norm(sensor.pixels(ours) - sensor.pixels(theirs), axis=1)

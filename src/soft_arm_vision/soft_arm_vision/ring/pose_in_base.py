@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from soft_arm_vision.calibration.extrinsics import Mounting
+from soft_arm_vision.calibration.mounting import Mounting
 from soft_arm_vision.ring.fit import RingFit
 
 

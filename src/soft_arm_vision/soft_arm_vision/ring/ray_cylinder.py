@@ -11,10 +11,7 @@ import numpy as np
 
 from soft_arm_description.robot import Ring
 from soft_arm_kinematics.backends.machine_code import njit
-
-# A ray that meets the ring within these margins meets it also if the pose is a little off.
-AXIAL_MARGIN_M = 3e-3  # from the ring's ends
-CERTAIN_MARGIN = 1 - 0.95**2  # from the silhouette, as share of the radius squared
+from soft_arm_vision.tolerances import TOLERANCES
 
 
 def ring_depths(rays: np.ndarray, centre: np.ndarray, axis: np.ndarray, ring: Ring) -> np.ndarray:
@@ -32,9 +29,10 @@ def ring_depths(rays: np.ndarray, centre: np.ndarray, axis: np.ndarray, ring: Ri
 def certain_ring_depths(
     rays: np.ndarray, centre: np.ndarray, axis: np.ndarray, ring: Ring
 ) -> np.ndarray:
-    """As `ring_depths`, for the rays that meet the ring even if its pose is a little off."""
-    half_m = certain_half_height(ring.height_m / 2)
-    return _ray_depths(rays, centre, axis, ring, half_m, CERTAIN_MARGIN)
+    """As `ring_depths`, for rays that meet the ring even if its pose is slightly wrong."""
+    share = TOLERANCES.certain_share
+    half_m = (0.5 - share) * ring.height_m
+    return _ray_depths(rays, centre, axis, ring, half_m, 1 - (1 - share) ** 2)
 
 
 def _ray_depths(
@@ -47,12 +45,6 @@ def _ray_depths(
 ) -> np.ndarray:
     rays, centre, axis = (np.ascontiguousarray(part, float) for part in (rays, centre, axis))
     return _depths(rays, centre, axis, ring.radius_m, ring.thickness_m, half_m, margin)
-
-
-@njit(cache=True, nogil=True, forceinline=True)
-def certain_half_height(half_m):
-    """Return half the height [m] of the middle part of a ring, which a ray meets for certain."""
-    return half_m - min(AXIAL_MARGIN_M, half_m / 2)
 
 
 @njit(cache=True, nogil=True)

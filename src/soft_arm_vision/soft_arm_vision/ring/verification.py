@@ -8,20 +8,18 @@ from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_description.robot import Ring
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.ray_cylinder import certain_ring_depths, ring_depths
-from soft_arm_vision.ring.tolerances import TOLERANCES
-
-STRIDE_PX = 3  # between the rays that are checked
+from soft_arm_vision.tolerances import TOLERANCES
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What depth says of a ring in one pose; hidden rays count for nothing.
+    """Depth evidence for a ring pose; occluded rays are ignored.
 
     Attributes:
         free_space_violation: Share of the rays to the ring that pass through it.
         visible_fraction: Share of the rays to a whole ring that end on it; rays that miss the
             image count as rays to the ring.
-        beyond: Share of the wall seen that goes on past the ring's ends: a longer cylinder.
+        beyond: Share of the visible wall past the ring's ends: a longer cylinder.
     """
 
     free_space_violation: float
@@ -80,14 +78,14 @@ def evidence_of(
     """
     longer, taller = (
         ring.model_copy(update={'height_m': share * ring.height_m})
-        for share in (TOLERANCES.longer_share, TOLERANCES.beyond_share)
+        for share in (2 * TOLERANCES.beyond, TOLERANCES.beyond)
     )
     rows, columns = window_of(centre, np.hypot(ring.radius_m, longer.height_m / 2), intrinsics)
     v, u = (
         grid.ravel()
         for grid in np.meshgrid(
-            np.arange(rows.start, rows.stop, STRIDE_PX),
-            np.arange(columns.start, columns.stop, STRIDE_PX),
+            np.arange(rows.start, rows.stop, TOLERANCES.cell_px),
+            np.arange(columns.start, columns.stop, TOLERANCES.cell_px),
             indexing='ij',
         )
     )
@@ -116,6 +114,6 @@ def evidence_of(
 
 def agreement_m(depth_m: float, sensor: DepthSensor) -> float:
     """Return the difference [m] within which a measured depth agrees with a surface there."""
-    return TOLERANCES.agree_sigmas * float(
+    return TOLERANCES.outlier_sigmas * float(
         np.hypot(sensor.sigma_m(depth_m), sensor.rounding_m(depth_m))
     )

@@ -1,4 +1,4 @@
-"""What the nodes share that detect something in pairs of colour and depth images."""
+"""Base class of nodes that detect something in RGB-D pairs."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ COMPILING_S = 2.0  # time at work on one pair: it is the first one, and numba co
 
 
 class DetectorNode(Node):
-    """Stores the newest pair of images; a thread of its own detects something in it.
+    """Stores the newest pair of images; a separate thread processes it.
 
     In: `color/camera_info`, `color/image_raw`, and depth of the same instants. Out:
     `~/debug/overlay`, and /diagnostics. With `use_sim_time` no pair is dropped, and each is

@@ -6,16 +6,17 @@ import cv2
 import numpy as np
 
 from soft_arm_description.robot import Ring
-from soft_arm_vision.clouds.cloud import BORDER_PX, solid_pixels
+from soft_arm_vision.clouds.cloud import solid_pixels
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.segmentation.candidate import TRACKING_MARGIN_PX, Candidate
 from soft_arm_vision.segmentation.colour_mask import colour_mask
+from soft_arm_vision.tolerances import TOLERANCES
 
-PARTS, REGIONS = 5, 2  # that are looked at
+MAX_PARTS, MAX_REGIONS = 5, 2
 MIN_PX = 60  # of a part
-LOST_PX = BORDER_PX + 1  # of a part's border, by which it is grown again
-ALIKE_PX = 3  # between the sides of two candidates that are one
-NO_OPINION = 0.5  # score of a candidate of which only the colour is known
+LOST_PX = TOLERANCES.border_px + 1  # width of the border that `solid_pixels` drops
+DUPLICATE_TOLERANCE_PX = 3  # between the sides of two candidates
+UNKNOWN_SCORE = 0.5  # of a candidate found by its colour
 
 
 class ColourSegmenter:
@@ -44,11 +45,12 @@ class ColourSegmenter:
         tried: list[np.ndarray] = []
         for window in windows:
             mask = self._coloured(colour[window], depth_m[window])
-            for cores, count in ((solid_pixels(mask, depth_m[window]), PARTS), (mask, REGIONS)):
+            solid = solid_pixels(mask, depth_m[window], self._ring.radius_m)
+            for cores, count in ((solid, MAX_PARTS), (mask, MAX_REGIONS)):
                 for part in _largest(cores, count, mask, window):
                     sides = np.array([(s.start, s.stop) for s in part.window])
                     if _cut(part, window, depth_m.shape) or any(
-                        np.abs(sides - other).max() <= ALIKE_PX for other in tried
+                        np.abs(sides - other).max() <= DUPLICATE_TOLERANCE_PX for other in tried
                     ):
                         continue
                     tried.append(sides)
@@ -71,7 +73,7 @@ def _largest(
         x, y, w, h, area = (int(value) for value in stats[label])
         if area < MIN_PX:
             return
-        core = Candidate(labels[y : y + h, x : x + w] == label, y, x, NO_OPINION)
+        core = Candidate(labels[y : y + h, x : x + w] == label, y, x, UNKNOWN_SCORE)
         rows, columns = core.widened(LOST_PX, mask.shape)
         grown = cv2.dilate(
             core.mask_in(rows, columns).astype(np.uint8), np.ones((2 * LOST_PX + 1,) * 2, np.uint8)
@@ -80,7 +82,7 @@ def _largest(
             (grown > 0) & mask[rows, columns],
             first_row + rows.start,
             first_column + columns.start,
-            NO_OPINION,
+            UNKNOWN_SCORE,
         )
 
 

@@ -63,7 +63,7 @@ def make_segmenter(name: str, ring: Ring, network: Path | None = None) -> Segmen
             for this colour.
 
     Raises:
-        VisionError: If there is no such segmenter, its network cannot be read, or it cannot find
+        VisionError: If the name is unknown, the network cannot be read, or it cannot find
             rings of this colour.
     """
     refuse_unused_network(network, name)
@@ -71,7 +71,7 @@ def make_segmenter(name: str, ring: Ring, network: Path | None = None) -> Segmen
         if not is_coloured(ring.colour_rgb):
             raise VisionError(
                 f'colour_rgb {ring.colour_rgb} of the ring is grey, white or black, which '
-                'the colour segmenter cannot tell from the rest: '
+                'the colour segmenter cannot separate from the background: '
                 'paint the ring in a full colour (orange is best) and correct colour_rgb in '
                 'the robot file'
             )

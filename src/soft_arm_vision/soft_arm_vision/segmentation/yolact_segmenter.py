@@ -22,7 +22,7 @@ class YolactSegmenter:
 
     Args:
         ring: The ring.
-        network: The network, told the ring; None: the shipped one.
+        network: The network, set up for the ring; None: the shipped one.
 
     Attributes:
         network: The network in use.

@@ -45,7 +45,7 @@ def test_halves_without_the_other_are_dropped():
         for number in range(200):
             pair.put_colour(image(1 + number / 90))
         assert len(pair._waiting['colour']) <= 0.2 * 90 + 2
-        pair.put_colour(image(0.1))  # the clock begins anew
+        pair.put_colour(image(0.1))  # the clock restarts
         assert len(pair._waiting['colour']) == 1
         assert 'only colour images come' in pair.trouble
     finally:

@@ -9,16 +9,30 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from rclpy.executors import SingleThreadedExecutor
+from scipy.spatial.transform import Rotation
 
+from soft_arm_description.calibration import load_calibration
+from soft_arm_description.rig import load_rig
+from soft_arm_description.robot import load_robot
 from soft_arm_msgs.msg import TickAnswer
 from soft_arm_node_kit import qos
 from soft_arm_node_kit.ticker import ANSWERS_TOPIC
-from soft_arm_sim.motion_capture import VirtualMotionCapture, load_motion_capture
-from soft_arm_sim.ros.conversions import pose_message
+from soft_arm_vision.calibration.motion_capture import MotionCapture
 from soft_arm_vision.ros.tip_from_pose_node import TipFromPoseNode
 
 DEADLINE_S = 60.0
 NOWHERE = np.block([[np.eye(3), np.full((3, 1), np.nan)], [np.zeros((1, 3)), 1.0]])
+
+
+def pose_message(T, frame, stamp):
+    message = PoseStamped()
+    message.header.frame_id, message.header.stamp = frame, stamp
+    position, orientation = message.pose.position, message.pose.orientation
+    position.x, position.y, position.z = T[:3, 3]
+    orientation.x, orientation.y, orientation.z, orientation.w = Rotation.from_matrix(
+        T[:3, :3]
+    ).as_quat()
+    return message
 
 
 class Graph:
@@ -68,19 +82,25 @@ def simulated():
     graph.close()
 
 
-def test_the_tip_is_told_in_the_base_frame_earlier_by_the_latency(graph):
+def test_tip_pose_is_in_the_base_frame_and_its_stamp_corrected_by_the_latency(graph):
     T_base_tip = np.eye(4)
     T_base_tip[:3, 3] = 0.02, -0.01, 0.24
     stamp = graph.probe.get_clock().now().to_msg()
-    T_world_body = VirtualMotionCapture(load_motion_capture(), 5).measured(T_base_tip)
+    calibration = load_calibration(load_rig('virtual'), MotionCapture, load_robot('two_module_arm'))
+    system = calibration.values
+    T_world_body = (
+        np.linalg.inv(system.T_base_world.matrix)
+        @ T_base_tip
+        @ np.linalg.inv(system.T_body_tip.matrix)
+    )
     graph.until(lambda: graph.poses, pose_message(T_world_body, 'motion_capture', stamp))
-    told = graph.poses[0]
-    at = told.pose.pose.position
-    np.testing.assert_allclose([at.x, at.y, at.z], T_base_tip[:3, 3], atol=1.5e-3)
-    assert told.header.frame_id == 'soft_arm_base_link'
-    earlier_ns = (stamp.sec - told.header.stamp.sec) * 10**9 + stamp.nanosec
-    assert earlier_ns - told.header.stamp.nanosec == 20_000_000
-    assert 1e-9 < told.pose.covariance[0] < 1e-6
+    tip = graph.poses[0]
+    at = tip.pose.pose.position
+    np.testing.assert_allclose([at.x, at.y, at.z], T_base_tip[:3, 3], atol=1e-6)
+    assert tip.header.frame_id == 'soft_arm_base_link'
+    earlier_ns = (stamp.sec - tip.header.stamp.sec) * 10**9 + stamp.nanosec
+    assert earlier_ns - tip.header.stamp.nanosec == 20_000_000
+    assert 1e-9 < tip.pose.covariance[0] < 1e-6
 
 
 @pytest.mark.parametrize(
@@ -90,14 +110,14 @@ def test_the_tip_is_told_in_the_base_frame_earlier_by_the_latency(graph):
         (NOWHERE, 'motion_capture', 'not finite'),
     ],
 )
-def test_a_pose_that_cannot_be_used_is_left_out_and_told(graph, T, frame, words):
+def test_unusable_pose_is_ignored_and_reported(graph, T, frame, words):
     message = pose_message(T, frame, graph.probe.get_clock().now().to_msg())
     graph.until(lambda: any(words in s.message for s in graph.status), message)
     assert not graph.poses
 
 
 @pytest.mark.parametrize('stamp', [Time(), Time(nanosec=19_999_999), Time(sec=-5)])
-def test_a_stamp_below_the_latency_is_left_out_and_told(graph, stamp):
+def test_stamp_below_the_latency_is_ignored_and_reported(graph, stamp):
     message = pose_message(np.eye(4), 'motion_capture', stamp)
     graph.until(lambda: any('latency' in s.message for s in graph.status), message)
     assert not graph.poses

@@ -66,7 +66,7 @@ def test_flying_pixels_and_border_are_dropped():
     mask[5:35, 5:35] = True
     depth_m[20, 20] = 0.54  # flies between fore- and background
     depth_m[25, 10] = 0  # a hole does not spoil its neighbours
-    kept = solid_pixels(mask, depth_m)
+    kept = solid_pixels(mask, depth_m, 0.024)
     assert not kept[20, 20]
     assert not kept[25, 10] and kept[25, 11]
     assert not kept[6, 20] and kept[7, 20]

@@ -71,7 +71,7 @@ def test_covariance_of_a_calibrated_place_is_that_of_many_calibrations(tmp_path,
     rng, place_m, squared = np.random.default_rng(5), np.array([0.09, -0.07, 0.31]), []
     for seed in range(60):
         T, camera_m, base_m = setup(seed)
-        # What errs alike at one peg, every time.
+        # Common error of all points at one peg.
         camera_m = scale * (camera_m + rng.normal(0, common_m, (9, 3))[PLACE])
         solved = extrinsics.solve(camera_m, base_m, PLACE)
         save_calibration(
@@ -135,9 +135,13 @@ def test_bad_sets_are_refused_with_one_line(spoil, message):
 @pytest.mark.parametrize(
     ('before', 'after', 'words'),
     [
-        ('q_xyzw: [', 'q_xyzw: [2.0, 0.0, 0.0, 0.0] # [', 'T_base_camera: q_xyzw .* no rotation'),
+        (
+            'q_xyzw: [',
+            'q_xyzw: [2.0, 0.0, 0.0, 0.0] # [',
+            'T_base_camera: q_xyzw .* not a rotation',
+        ),
         ('scale: 1', 'scale: -1', 'scale'),
-        ('  - [2.372e-10', '  - [-1.0', 'no 6 x 6 covariance'),
+        ('  - [2.372e-10', '  - [-1.0', 'not a 6 x 6 covariance'),
         ('base_frame: soft', 'base: soft', 'base_frame: key is missing'),
     ],
 )

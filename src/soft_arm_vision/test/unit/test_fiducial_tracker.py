@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 from soft_arm_description.depth_sensor import D435I
 from soft_arm_description.fiducial import PLATE, Fiducial
 from soft_arm_description.robot import load_robot
-from soft_arm_vision.calibration.extrinsics import Mounting
+from soft_arm_vision.calibration.mounting import Mounting
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.fiducial_tracker import FiducialTracker, MarkersSeen, fiducial_of
 from soft_arm_vision.intrinsics import Intrinsics

@@ -1,4 +1,4 @@
-"""What no camera has is refused."""
+"""Impossible intrinsics are rejected."""
 
 from types import SimpleNamespace
 

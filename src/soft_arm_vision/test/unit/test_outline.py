@@ -8,9 +8,11 @@ from soft_arm_vision.ring import outline as ring_outline
 from soft_arm_vision.ring.outline import Outline, colour_edges, mask_edges, outline_residual
 from soft_arm_vision.segmentation.candidate import Candidate
 
+RADIUS_M = 0.0225
+
 
 def outline_of(frame):
-    edges, step_m = mask_edges(frame.visible, frame.depth)
+    edges, step_m = mask_edges(frame.visible, frame.depth, RADIUS_M)
     return Outline(frame.intrinsics.rays(edges), step_m < 0.1, 1 / frame.intrinsics.fx)
 
 
@@ -63,13 +65,13 @@ def test_edges_lie_between_pixels_and_leave_occluders_out():
     mask, depth_m = np.zeros((30, 40), bool), np.full((30, 40), 0.9)
     mask[10:20, 8:28] = True
     depth_m[mask] = 0.5
-    edges, step_m = mask_edges(mask, depth_m)
+    edges, step_m = mask_edges(mask, depth_m, RADIUS_M)
     assert set(edges[:, 0]) >= {7.5, 27.5} and set(edges[:, 1]) >= {9.5, 19.5}
     np.testing.assert_allclose(step_m, 0.4)
     depth_m[:, 28:] = 0.4  # something in front hides the right side
-    assert 27.5 not in mask_edges(mask, depth_m)[0][:, 0]
+    assert 27.5 not in mask_edges(mask, depth_m, RADIUS_M)[0][:, 0]
     depth_m[:, 28:] = 0.53
-    edges, step_m = mask_edges(mask, depth_m)
+    edges, step_m = mask_edges(mask, depth_m, RADIUS_M)
     np.testing.assert_allclose(step_m[edges[:, 0] == 27.5], 0.03)
     np.testing.assert_allclose(step_m[edges[:, 0] == 7.5], 0.4)
 
@@ -95,7 +97,7 @@ def test_edges_lie_where_the_light_is_half_that_of_either_side(theirs, blur_px, 
     sensor = D435I.model_copy(update={'pixel_gamma': gamma})
     picture, inside = blurred_disc((230, 110, 20), theirs, blur_px, gamma)
     mask = inside > -off_px
-    edges, _ = mask_edges(mask, np.full(mask.shape, 0.5))
+    edges, _ = mask_edges(mask, np.full(mask.shape, 0.5), RADIUS_M)
     moved, seen = colour_edges(edges, mask, picture, sensor)
     off = np.hypot(*(moved[seen] - (80.2, 60.4)).T) - 30.3
     assert seen.mean() > 0.95
@@ -105,7 +107,7 @@ def test_edges_lie_where_the_light_is_half_that_of_either_side(theirs, blur_px, 
 def test_an_edge_before_its_own_colour_is_not_seen():
     picture, inside = blurred_disc((230, 110, 20), (225, 112, 24), 1.0)
     mask = inside > 0
-    edges, _ = mask_edges(mask, np.full(mask.shape, 0.5))
+    edges, _ = mask_edges(mask, np.full(mask.shape, 0.5), RADIUS_M)
     assert not colour_edges(edges, mask, picture, D435I)[1].any()
 
 
@@ -122,6 +124,7 @@ def test_a_piece_of_a_longer_thing_is_cut_where_nothing_changes(beyond_m):
         colour,
         depth_m,
         Intrinsics(80, 60, 100.0, 100.0, 40.0, 30.0),
+        RADIUS_M,
         D435I,
     )
     right = 20 / (2 * 20 + 2 * 30)  # of the edge points of rows and columns

@@ -234,8 +234,8 @@ def test_mask_too_fat_or_too_thin_all_round_does_not_move_the_ring(
     mask = (
         mask if mask_bias_px == 0 else (cv2.dilate if mask_bias_px > 0 else cv2.erode)(mask, square)
     )
-    told = SimpleNamespace(segment=lambda *_: [Candidate(mask > 0, 0, 0, 1.0)])
-    found = detect(detector_of(ring, told), frame)
+    segmenter = SimpleNamespace(segment=lambda *_: [Candidate(mask > 0, 0, 0, 1.0)])
+    found = detect(detector_of(ring, segmenter), frame)
     assert found.fit is not None, found.reason
     assert np.linalg.norm(found.fit.centre - frame.centre) < 0.8e-3
 
@@ -246,9 +246,9 @@ def test_refused_candidate_never_hides_the_next(render_ring, ring):
     board = np.zeros(depth.shape, bool)
     board[20:110, 20:180] = True
     colour[board], depth[board] = (255, 115, 13), 470
-    told = [Candidate(board, 0, 0, 0.9), Candidate(frame.visible, 0, 0, 0.1)]
+    candidates = [Candidate(board, 0, 0, 0.9), Candidate(frame.visible, 0, 0, 0.1)]
     found = detect(
-        detector_of(ring, SimpleNamespace(segment=lambda *_: told)),
+        detector_of(ring, SimpleNamespace(segment=lambda *_: candidates)),
         frame,
         colour=colour,
         depth=depth,

@@ -15,7 +15,7 @@ from rosbags.rosbag2 import Reader, ReaderError
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 from typing_extensions import TypedDict
 
-from soft_arm_description.yaml_file import YamlFileError, checked, read_yaml
+from soft_arm_io.yaml_file import YamlFileError, checked, read_yaml
 from softarm_cli.bags.storage import Files, recover
 from softarm_cli.errors import BagError
 
@@ -34,20 +34,8 @@ _BROKEN = (
 _Source = Reader | Files
 
 
-class _Topic(TypedDict):
-    topic_metadata: dict
-    message_count: int
-
-
 class _Information(TypedDict):
-    version: int
-    storage_identifier: str
-    duration: dict[str, int]
-    starting_time: dict[str, int]
-    message_count: int
-    topics_with_message_count: list[_Topic]
     relative_file_paths: list[str]
-    compression_format: NotRequired[str]
     compression_mode: NotRequired[str]
 
 

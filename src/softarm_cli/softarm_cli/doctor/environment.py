@@ -7,9 +7,15 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError as NotInstalledError
 from importlib.metadata import version
 from pathlib import Path
+from xml.etree import ElementTree
 
-from ament_index_python.packages import PackageNotFoundError, get_package_prefix
+from ament_index_python.packages import (
+    PackageNotFoundError,
+    get_package_prefix,
+    get_package_share_directory,
+)
 
+from softarm_cli.launching.packages import is_ours
 from softarm_cli.shared_memory import stale_files
 
 _LIBRARIES = (
@@ -21,25 +27,6 @@ _LIBRARIES = (
     'mujoco',
     'opencv-python-headless',
     'rosbags',
-)
-_PACKAGES = (
-    'soft_arm_msgs',
-    'soft_arm_node_kit',
-    'soft_arm_description',
-    'soft_arm_kinematics',
-    'soft_arm_vision',
-    'soft_arm_control',
-    'pneumatic_driver',
-    'soft_arm_physics',
-    'soft_arm_sim',
-    'soft_arm_experiments',
-    'soft_arm_twin',
-    'abb_rws_bridge',
-    'abb_rws_emulator',
-    'softarm_cli',
-    'soft_arm_bringup',
-    'tf2_ros',
-    'cv_bridge',
 )
 _RENDER = (
     'import mujoco; context = mujoco.GLContext(64, 64); context.make_current(); context.free()'
@@ -130,20 +117,15 @@ def _dds() -> Check:
 
 
 def _built() -> Check:
-    missing = [name for name in _PACKAGES if not _is_built(name)]
-    if missing:
-        return Check(
-            'packages', f'missing: {", ".join(missing)}', 'run: make build, then . ./env.sh'
-        )
-    return Check('packages', f'all {len(_PACKAGES)} built and sourced')
-
-
-def _is_built(name: str) -> bool:
+    """Check the packages of this workspace that the launch files need."""
     try:
-        get_package_prefix(name)
-    except PackageNotFoundError:
-        return False
-    return True
+        manifest = Path(get_package_share_directory('soft_arm_bringup')) / 'package.xml'
+        needed = [e.text or '' for e in ElementTree.parse(manifest).iter('exec_depend')]
+        for name in filter(is_ours, needed):
+            get_package_prefix(name)
+    except PackageNotFoundError as error:
+        return Check('packages', f'missing: {error}', 'run: make build, then . ./env.sh')
+    return Check('packages', 'all built and sourced')
 
 
 def _memory() -> Check:

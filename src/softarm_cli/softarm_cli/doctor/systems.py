@@ -1,8 +1,7 @@
 """Systems known to the doctor: their nodes and the rates of their topics."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
-from fnmatch import filter as matching
 
 
 @dataclass(frozen=True)
@@ -12,7 +11,8 @@ class System:
     Attributes:
         name: Kind of the system.
         nodes: Names in one namespace; any two of them make a system.
-        others: Patterns of the full names of the nodes that it needs in other namespaces.
+        others: Patterns of the full names of the nodes that it needs in other namespaces, and the
+            nodes that start them.
         rates_hz: Expected rates [Hz] by topic, or by a pattern of topics; names without a leading
             slash are in the system's namespace.
         launch: Command that starts it.
@@ -20,23 +20,9 @@ class System:
 
     name: str
     nodes: tuple[str, ...]
-    others: tuple[str, ...]
+    others: dict[str, str]
     rates_hz: dict[str, float]
     launch: str
-
-    def expected_rates_hz(self, namespace: str, topics: Iterable[str]) -> dict[str, float]:
-        """Return the expected rate [Hz] of each topic of the system in a namespace.
-
-        Args:
-            namespace: Namespace of the system.
-            topics: Existing topics, matched with the patterns.
-        """
-        topics, expected = list(topics), {}
-        for name, rate_hz in self.rates_hz.items():
-            full = name if name.startswith('/') else f'{namespace}/{name}'
-            for topic in matching(topics, full) if '*' in full else [full]:
-                expected[topic] = rate_hz
-        return expected
 
 
 SYSTEMS = (
@@ -49,7 +35,7 @@ SYSTEMS = (
             'tip_tracker',
             'tip_controller',
         ),
-        ('/camera/*',),
+        {'/camera/*': 'virtual_rig or realsense2_camera'},
         {
             'pressures': 50.0,
             'configuration': 50.0,
@@ -63,7 +49,10 @@ SYSTEMS = (
     System(
         'gripper',
         ('pcu2v_driver', 'finger_kinematics', 'finger_detector', 'gripper_controller'),
-        ('/abb/abb_rws_bridge', '/finger_camera/finger_camera'),
+        {
+            '/abb/abb_rws_bridge': 'cell.launch.xml',
+            '/finger_camera/finger_camera': 'virtual_cell or orbbec_camera',
+        },
         {
             'pressures': 50.0,
             'state': 50.0,
@@ -75,8 +64,12 @@ SYSTEMS = (
     ),
 )
 
-STARTED_BY = {
-    '/camera/*': 'virtual_rig or realsense2_camera',
-    '/finger_camera/finger_camera': 'virtual_cell or orbbec_camera',
-}
-"""Starters of the nodes that run inside another executable."""
+
+def systems_of(names: Collection[str]) -> list[tuple[System, str]]:
+    """Return each system of which two nodes run, with its namespace, by full names of nodes."""
+    return [
+        (system, namespace)
+        for system in SYSTEMS
+        for namespace in sorted({name.rpartition('/')[0] for name in names})
+        if sum(f'{namespace}/{node}' in names for node in system.nodes) >= 2
+    ]

@@ -1,7 +1,8 @@
 """Running nodes and their processes."""
 
 import os
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,41 +17,35 @@ class RunningNode:
     Attributes:
         name: Full name.
         pid: Process on this machine; None if unknown.
-        elsewhere: True if it runs on another machine.
     """
 
     name: str
     pid: int | None
-    elsewhere: bool = False
 
     @property
     def where(self) -> str:
         """Process as text."""
-        if self.elsewhere:
-            return 'on another machine'
         return 'process unknown' if self.pid is None else f'pid {self.pid}'
 
 
-def running_node(name: str, gid: bytes, own: bytes) -> RunningNode:
-    """Find a node's process: Fast DDS identifiers are `01 0f`, host, low half of the pid, .."""
-    if own[:2] != b'\x01\x0f' or gid[:2] != own[:2]:
-        return RunningNode(name, None)  # another DDS
-    if gid[2:4] != own[2:4]:
-        return RunningNode(name, None, elsewhere=True)
-    return RunningNode(name, _pid(int.from_bytes(gid[4:6], 'little')))
+def running_pids(domain: str) -> dict[str, list[int]]:
+    """Return the processes of this user on this machine in a ROS domain, by the node's full name.
+
+    The command lines are read instead of the ROS graph, which keeps a killed node for 20 s and
+    discovers a new one late.
+    """
+    found: dict[str, list[int]] = defaultdict(list)
+    for entry in os.listdir('/proc'):
+        if entry.isdigit() and (node := node_of(command_line(int(entry)))):
+            variables = environment(int(entry))
+            if variables and domain_of(variables) == domain:
+                found[node].append(int(entry))
+    return {name: sorted(pids) for name, pids in found.items()}
 
 
-def _pid(low: int) -> int | None:
-    """Return the only DDS process with this low half of its pid, or None."""
-    found = [pid for pid in pids() if pid & 0xFFFF == low and _has_dds(pid)]
-    return found[0] if len(found) == 1 else None
-
-
-def _has_dds(pid: int) -> bool:
-    try:
-        return 'fastrtps' in Path(f'/proc/{pid}/maps').read_text()
-    except OSError:
-        return False  # ended, or another user's
+def domain_of(variables: Mapping[str, str]) -> str:
+    """Return the ROS domain of an environment."""
+    return variables.get('ROS_DOMAIN_ID') or '0'
 
 
 def node_of(words: Iterable[str]) -> str | None:
@@ -69,11 +64,6 @@ def command_line(pid: int) -> list[str]:
 def environment(pid: int) -> dict[str, str]:
     """Return the environment; empty if the process has ended or belongs to another user."""
     return dict(entry.split('=', 1) for entry in _entries(pid, 'environ') if '=' in entry)
-
-
-def pids() -> list[int]:
-    """Return the ids of all processes."""
-    return [int(entry) for entry in os.listdir('/proc') if entry.isdigit()]
 
 
 def _entries(pid: int, file: str) -> list[str]:

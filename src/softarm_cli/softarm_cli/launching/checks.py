@@ -1,12 +1,12 @@
 """Checks before a launch: parameter values, and nodes of the same names that already run."""
 
 from argparse import ArgumentTypeError
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from pneumatic_driver.register_map import load_map
-from soft_arm_description.command_line import port_or_any, seed_number
 from soft_arm_description.robot import load_robot
-from softarm_cli.graph.running_nodes import command_line, environment, node_of, pids
+from soft_arm_io.command_line import port_or_any, seed_number
+from softarm_cli.graph.running_nodes import domain_of, running_pids
 from softarm_cli.launching.description import Process
 from softarm_cli.launching.packages import is_ours
 from softarm_cli.launching.xml import LaunchError
@@ -32,11 +32,10 @@ def check(processes: list[Process]) -> None:
     for process in processes:
         if process.package and is_ours(process.package):
             _check_parameters(process)
-    running = _running_nodes()
+    running = {d: running_pids(d) for d in {domain_of(p.environment) for p in processes}}
     for process in processes:
-        domain = _domain(process.environment)
-        pid = running.get((process.node, domain))
-        if pid is not None:
+        domain = domain_of(process.environment)
+        for pid in running[domain].get(process.node or '', ()):
             raise LaunchError(
                 f'{process.node} already runs in ROS domain {domain} (pid {pid}): end that launch '
                 'first, or start this one in another domain, ROS_DOMAIN_ID=..'
@@ -50,20 +49,3 @@ def _check_parameters(process: Process) -> None:
                 _CHECKS[name](str(value))
             except (ValueError, OSError, ArgumentTypeError) as error:
                 raise LaunchError(f'{process.node}: {name}:={value}: {error}') from error
-
-
-def _domain(environment: Mapping[str, str]) -> str:
-    return environment.get('ROS_DOMAIN_ID', '0')
-
-
-def _running_nodes() -> dict[tuple[str | None, str], int]:
-    """Return process ids of this user's nodes on this machine by node name and domain.
-
-    The command lines are read instead of the ROS graph, which keeps a killed node for 20 s and
-    discovers a new one late.
-    """
-    return {
-        (node, _domain(variables)): pid
-        for pid in pids()
-        if (node := node_of(command_line(pid))) and (variables := environment(pid))
-    }

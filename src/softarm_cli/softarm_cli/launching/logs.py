@@ -8,13 +8,12 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from softarm_cli.graph.running_nodes import command_line, environment, node_of
+from softarm_cli.graph.running_nodes import command_line, domain_of, environment, node_of
 
 _MAX_LOG_BYTES = 20_000_000
 _STARTED = re.compile(r'^([\d.]+) .*\[(\S+)\]: process started with pid \[(\d+)\]')
 _DIED = re.compile(r"^([\d.]+) .*process has died \[pid (\d+), exit code (-?\d+), cmd '(.*)'\]")
 _FINISHED = re.compile(r'^([\d.]+) .*process has finished cleanly \[pid (\d+)\]')
-_INTERRUPTED = re.compile(r'^[\d.]+ .*user interrupted')
 _ENDED = re.compile(r'^([\d.]+) .*\[launch\]: ended because (.*)')
 _SAID = re.compile(r'^[\d.]+ \[([\w.]+-\d+)\] (.*)')
 
@@ -57,7 +56,7 @@ class LaunchedProcess:
         age_s = time.time() - self.ended_s  # noqa: TID251  # logs hold the wall clock
         age = f'{max(0.0, age_s):.0f} s ago'
         if self.exit_code < 0:
-            return f'was killed by signal {-self.exit_code} ({_signal_name(-self.exit_code)}) {age}'
+            return f'was killed by {signal.Signals(-self.exit_code).name} {age}'
         said = f', its last line: {self.last_words[:140]}' if self.last_words else ''
         return f'ended with exit code {self.exit_code} {age}{said}'
 
@@ -69,26 +68,24 @@ class Launch:
     Attributes:
         command: Its command line; empty when it has ended.
         processes: The newest process of every label.
-        is_running: True while the launch runs.
-        was_interrupted: True if a signal ended it.
-        domain: ROS domain; None when it has ended.
         cause: Reason for which it ended by itself, or empty.
         ended_s: Time of that end [s], since the epoch.
     """
 
     command: str
     processes: tuple[LaunchedProcess, ...]
-    is_running: bool
-    was_interrupted: bool
-    domain: int | None
     cause: str = ''
     ended_s: float = 0.0
 
 
-def running_launches(domain: int) -> list[Launch]:
+def running_launches(domain: str) -> list[Launch]:
     """Return the launches of this user that run in a ROS domain."""
-    running = [folder for folder in _folders() if _launch_environment(folder)]
-    return [launch for launch in map(read_launch, running) if launch.domain == domain]
+    running = {folder: _launch_environment(folder) for folder in _folders()}
+    return [
+        read_launch(folder)
+        for folder, variables in running.items()
+        if variables and domain_of(variables) == domain
+    ]
 
 
 def last_launch() -> Launch | None:
@@ -104,19 +101,17 @@ def read_launch(folder: Path) -> Launch:
         folder: A folder with a launch.log, named `<date>-<host>-<pid of the launch>`.
     """
     processes: dict[str, LaunchedProcess] = {}
-    interrupted, cause, ended_s = False, '', 0.0
+    cause, ended_s = '', 0.0
     for line in _lines(folder / 'launch.log'):
         if match := _STARTED.match(line):
             pid = int(match[3])
             processes[match[2]] = LaunchedProcess(match[2], pid, node_of(command_line(pid)))
         elif match := _DIED.match(line) or _FINISHED.match(line):
-            label = next((p.label for p in processes.values() if p.pid == int(match[2])), None)
-            if label is not None:
+            for process in [p for p in processes.values() if p.pid == int(match[2])]:
                 died = match.re is _DIED
-                node = node_of(_words(match[4])) if died else processes[label].node
-                processes[label] = replace(
-                    processes[label],
-                    node=node,
+                processes[process.label] = replace(
+                    process,
+                    node=node_of(match[4].split()) if died else process.node,
                     exit_code=int(match[3]) if died else 0,
                     ended_s=float(match[1]),
                 )
@@ -125,20 +120,11 @@ def read_launch(folder: Path) -> Launch:
                 processes[match[1]] = replace(processes[match[1]], last_words=match[2].strip())
         elif match := _ENDED.match(line):
             cause, ended_s = match[2], float(match[1])
-        elif _INTERRUPTED.match(line):
-            interrupted = True
-    variables = _launch_environment(folder)
-    command = shlex.join(command_line(_launch_pid(folder))[1:]) if variables else ''
-    domain = int(variables.get('ROS_DOMAIN_ID') or 0) if variables else None
-    return Launch(
-        _spoken(command),
-        tuple(processes.values()),
-        bool(variables),
-        interrupted,
-        domain,
-        cause,
-        ended_s,
-    )
+    is_running = bool(_launch_environment(folder))
+    command = shlex.join(command_line(_launch_pid(folder))[1:]) if is_running else ''
+    # `softarm launch FILE ..` for `/somewhere/bin/softarm launch FILE ..`
+    command = re.sub(r'^\S*/(softarm|ros2) ', r'\1 ', command)
+    return Launch(command, tuple(processes.values()), cause, ended_s)
 
 
 def log_root() -> Path:
@@ -168,22 +154,3 @@ def _launch_environment(folder: Path) -> dict[str, str]:
     pid = _launch_pid(folder)
     # Another process may have its id now.
     return environment(pid) if 'launch' in command_line(pid) else {}
-
-
-def _words(command: str) -> list[str]:
-    try:
-        return shlex.split(command)
-    except ValueError:
-        return command.split()
-
-
-def _spoken(command: str) -> str:
-    """Return `softarm launch FILE ..` for `/somewhere/bin/softarm launch FILE ..`."""
-    return re.sub(r'^\S*/(softarm|ros2) ', r'\1 ', command)
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return 'unknown'

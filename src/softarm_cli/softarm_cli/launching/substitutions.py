@@ -18,7 +18,7 @@ from ament_index_python.packages import (
     get_package_share_directory,
 )
 
-from soft_arm_description.command_line import one_line
+from soft_arm_io.command_line import one_line
 
 _KNOWN = 'var, env, find-pkg-share, find-pkg-prefix, dirname, command, equals, not-equals'
 _COMMAND_TIMEOUT_S = 300.0  # calibration of a virtual rig on a busy machine

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.sax.xmlreader import AttributesImpl, Locator
 
-from soft_arm_description.command_line import one_line
+from soft_arm_io.command_line import one_line
 
 
 class LaunchError(ValueError):

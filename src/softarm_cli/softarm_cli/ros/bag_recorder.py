@@ -12,11 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
-import rclpy
-from rclpy.context import Context
-from rclpy.node import Node
 from rclpy.qos import QoSProfile
-from rclpy.signals import SignalHandlerOptions
 from rosbags.interfaces import (
     Connection,
     Qos,
@@ -28,7 +24,7 @@ from rosbags.interfaces import (
 )
 from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 
-from soft_arm_node_kit.executor import make_executor
+from soft_arm_node_kit.session import Session
 from softarm_cli.errors import BagError, MessageTypeError
 from softarm_cli.graph.message_types import message_class, message_definition
 from softarm_cli.ros.graph import matching_qos
@@ -49,6 +45,7 @@ class Recorder:
     """
 
     def __init__(self) -> None:
+        self._session = Session('bag_recorder')
         self._queue: queue.SimpleQueue = queue.SimpleQueue()
         self._subscriptions: dict[str, object] = {}
         self._connections: dict[str, Connection] = {}
@@ -88,25 +85,12 @@ class Recorder:
             self._writer.open()
         except (WriterError, OSError) as error:
             raise BagError(f'cannot write the bag {out}: {error}') from error
-        self._context = Context()
-        rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self._node = Node(
-            'bag_recorder',
-            context=self._context,
-            enable_rosout=False,
-            start_parameter_services=False,
-        )
-        self._executor = make_executor(False, self._context)
-        self._executor.add_node(self._node)
+        self._session.__enter__()
         self._scan()
-        self._node.create_timer(_SCAN_S, self._scan)
-        self._stopping = threading.Event()
-        self._threads = [
-            threading.Thread(target=self._spin, name='bag spin'),
-            threading.Thread(target=self._write, name='bag write'),
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._session.node.create_timer(_SCAN_S, self._scan)
+        self._session.spin_in_thread()
+        self._thread = threading.Thread(target=self._write, name='bag write')
+        self._thread.start()
 
     def stop(self) -> dict:
         """Stop recording; return its `topics`, `message_count` and `byte_count`.
@@ -114,15 +98,10 @@ class Recorder:
         Raises:
             BagError: If writing failed; earlier messages are kept.
         """
-        self._stopping.set()
-        spin, write = self._threads
-        spin.join()
+        self._session.__exit__()
         self._queue.put(None)
-        write.join()
+        self._thread.join()
         self._writer.close()
-        self._executor.shutdown()
-        self._node.destroy_node()
-        self._context.try_shutdown()
         if self._failed is not None:
             raise BagError(f'the bag is incomplete: {self._failed}') from self._failed
         return {
@@ -131,15 +110,13 @@ class Recorder:
             'byte_count': self.byte_count,
         }
 
-    def _spin(self) -> None:
-        while not self._stopping.is_set():
-            self._executor.spin_once(timeout_sec=0.1)
-
     def _scan(self) -> None:
-        for name, types in self._node.get_topic_names_and_types():
+        for name, types in self._session.node.get_topic_names_and_types():
             if name in self._subscriptions or not self._is_wanted(name, types[0]):
                 continue
-            offered = [info.qos_profile for info in self._node.get_publishers_info_by_topic(name)]
+            offered = [
+                info.qos_profile for info in self._session.node.get_publishers_info_by_topic(name)
+            ]
             if offered:
                 self._subscriptions[name] = self._subscribe(name, types[0], offered)
 
@@ -163,7 +140,7 @@ class Recorder:
         self._queue.put(
             (self._add, (name, type_name, definition, [_bag_qos(qos) for qos in offered]))
         )
-        return self._node.create_subscription(
+        return self._session.node.create_subscription(
             kind,
             name,
             lambda raw: self._queue.put((self._append, (name, time.time_ns(), raw))),

@@ -2,16 +2,19 @@
 
 import os
 import time
+from fnmatch import filter as matching
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
 
 from soft_arm_node_kit import qos
+from soft_arm_node_kit.messages import seconds
 from softarm_cli.doctor.report import Diagnostic, Report, Topic
+from softarm_cli.doctor.systems import systems_of
 from softarm_cli.errors import MessageTypeError
 from softarm_cli.graph.message_types import message_class
-from softarm_cli.graph.running_nodes import NO_ANSWER
+from softarm_cli.graph.running_nodes import NO_ANSWER, domain_of
 from softarm_cli.launching.logs import last_launch, running_launches
 from softarm_cli.ros.graph import Graph
 from softarm_cli.ros.node_states import lifecycle_states, unresponsive_nodes
@@ -28,7 +31,7 @@ def examine() -> Report:
         def on_diagnostics(array: DiagnosticArray) -> None:
             for status in array.status:
                 values = {pair.key: pair.value for pair in status.values}
-                diagnostics[status.name] = Diagnostic(
+                diagnostics[f'/{status.name}'] = Diagnostic(
                     int.from_bytes(status.level, 'little'),
                     status.message,
                     status.hardware_id,
@@ -43,11 +46,13 @@ def examine() -> Report:
             QoSProfile(depth=100),  # all nodes report at the same time
         )
         nodes, types = graph.nodes(), graph.topics()
-        expected: dict[str, float] = {}
-        for system, namespace in Report(nodes, {}, [], [], {}, [], None).systems():
-            expected |= system.expected_rates_hz(namespace, types)
-        # Topics without a publisher are left out: the missing node is reported instead.
-        expected = {n: hz for n, hz in expected.items() if n in types and graph.publishers(n)}
+        expected = {
+            topic: rate_hz
+            for system, namespace in systems_of({node.name for node in nodes})
+            for name, rate_hz in system.rates_hz.items()
+            for topic in matching(types, name if name[0] == '/' else f'{namespace}/{name}')
+            if graph.publishers(topic)  # else the missing node is reported
+        }
         arrivals_s: dict[str, list[float]] = {name: [] for name in expected}
         for name in expected:
             _listen(graph, name, types[name], arrivals_s[name])
@@ -55,7 +60,7 @@ def examine() -> Report:
         graph.node.create_subscription(
             Clock,
             '/clock',
-            lambda message: simulated_s.append(message.clock.sec + 1e-9 * message.clock.nanosec),
+            lambda message: simulated_s.append(seconds(message.clock)),
             qos.SENSOR,
         )
         graph.spin(_SAMPLE_S)
@@ -71,8 +76,7 @@ def examine() -> Report:
         states = lifecycle_states(graph)
         silent = {name for name, state in states.items() if state == NO_ANSWER}
         unresponsive = sorted(silent.union(unresponsive_nodes(graph)))
-    domain = int(os.environ.get('ROS_DOMAIN_ID') or 0)
-    launches = running_launches(domain)
+    launches = running_launches(domain_of(os.environ))
     return Report(nodes, states, unresponsive, topics, diagnostics, launches, last_launch())
 
 

@@ -12,7 +12,7 @@ from soft_arm_node_kit.graph import node_name
 from soft_arm_node_kit.session import Session
 from softarm_cli.errors import GraphError
 from softarm_cli.graph.names import nearest
-from softarm_cli.graph.running_nodes import RunningNode, running_node
+from softarm_cli.graph.running_nodes import RunningNode, domain_of, running_pids
 
 DISCOVERY_S = 3.5  # Fast DDS announces every 3 s
 _SETTLED_S = 0.5
@@ -95,13 +95,13 @@ class Graph(Session):
 
     def nodes(self) -> list[RunningNode]:
         """Return all visible nodes by name, including nodes of equal names."""
-        found = {(node_name(info), bytes(info.endpoint_gid)) for info in self._node_endpoints()}
-        own = next((gid for name, gid in found if name == self.name), b'')
-        nodes = [running_node(name, gid, own) for name, gid in found]
-        without_endpoint = set(self._node_names()) - {name for name, _ in found}
-        nodes += [RunningNode(name, None) for name in without_endpoint]
-        visible = [node for node in nodes if not _is_hidden(node.name)]
-        return sorted(visible, key=lambda node: (node.name, node.pid or 0))
+        pids = running_pids(domain_of(os.environ) if self._domain is None else str(self._domain))
+        return [
+            RunningNode(name, pid)
+            for name, count in sorted(self._node_names().items())
+            if not _is_hidden(name)
+            for pid in (pids.get(name, []) + [None] * count)[:count]
+        ]
 
     def _state(self) -> tuple:
         topics = self.node.get_topic_names_and_types()

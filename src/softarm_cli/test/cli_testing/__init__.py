@@ -1,1 +1,1 @@
-"""What the tests of the command line share."""
+"""Helpers of the tests of the command line."""

@@ -1,4 +1,4 @@
-"""A node in this process that spins in a thread of its own, for tests of the graph."""
+"""Node that spins in a thread, for tests of the graph."""
 
 import threading
 

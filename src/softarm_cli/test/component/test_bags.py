@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
-from rclpy.serialization import serialize_message
-from rosbags.rosbag2 import StoragePlugin, Writer
+from rcl_interfaces.msg import Log
 from sensor_msgs.msg import Image
 from std_msgs.msg import Header
 
+from cli_testing.bags import write_bag
 from cli_testing.spinning_node import DEADLINE_S, SpinningNode, publisher
 from soft_arm_msgs.msg import ChamberPressures
 from softarm_cli.bag_command import main
@@ -18,7 +18,6 @@ from softarm_cli.bags.file import open_bag
 from softarm_cli.bags.plot import panels
 from softarm_cli.bags.replay import Replay, choose
 from softarm_cli.errors import BagError
-from softarm_cli.graph.message_types import message_definition
 from softarm_cli.ros.bag_player import obstacle, play
 from softarm_cli.ros.bag_recorder import Recorder
 from softarm_cli.ros.graph import Graph
@@ -38,45 +37,28 @@ def header(number=0):
     return Header(stamp=Time(sec=1000, nanosec=number * PERIOD_NS), frame_id='soft_arm_base_link')
 
 
-def write_bag(path, count=COUNT):
-    """What the default recording of a rig holds, in short."""
-    with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
-
-        def add(topic, kind):
-            text, type_hash = message_definition(kind)
-            return writer.add_connection(
-                topic, kind, msgdef=text, rihs01=type_hash, offered_qos_profiles=[]
+def rig_messages(count=COUNT):
+    """Return the messages of a short bag with the topics of a default recording."""
+    yield ROSOUT, Log(), 1000 * 10**9
+    for number in range(count):
+        at_ns = 1000 * 10**9 + number * PERIOD_NS
+        for topic in (COMMAND, PRESSURES):
+            names, pressures_pa = ['m1_b1', 'm1_b2'], [1e3 * number, -5e3]
+            yield (
+                topic,
+                ChamberPressures(header=header(number), names=names, pressures_pa=pressures_pa),
+                at_ns,
             )
-
-        chambers = 'soft_arm_msgs/msg/ChamberPressures'
-        links = {topic: add(topic, chambers) for topic in (COMMAND, PRESSURES)}
-        truth, ring = (
-            add(TRUTH, 'geometry_msgs/msg/PoseStamped'),
-            add(RING, 'geometry_msgs/msg/PoseWithCovarianceStamped'),
-        )
-        add(ROSOUT, 'rcl_interfaces/msg/Log')
-        for number in range(count):
-            stamp_ns = 1000 * 10**9 + number * PERIOD_NS
-            for link in links.values():
-                message = ChamberPressures(
-                    header=header(number),
-                    names=['m1_b1', 'm1_b2'],
-                    pressures_pa=[1e3 * number, -5e3],
-                )
-                writer.write(link, stamp_ns, serialize_message(message))
-            pose, seen = (
-                PoseStamped(header=header(number)),
-                PoseWithCovarianceStamped(header=header(number)),
-            )
-            pose.pose.position.x, seen.pose.pose.position.x = 0.01, 0.012
-            writer.write(truth, stamp_ns, serialize_message(pose))
-            writer.write(ring, stamp_ns, serialize_message(seen))
-    return path
+        truth = PoseStamped(header=header(number))
+        seen = PoseWithCovarianceStamped(header=header(number))
+        truth.pose.position.x, seen.pose.pose.position.x = 0.01, 0.012
+        yield TRUTH, truth, at_ns
+        yield RING, seen, at_ns
 
 
 @pytest.fixture(scope='module')
 def bag(tmp_path_factory):
-    return write_bag(tmp_path_factory.mktemp('bags') / 'rig')
+    return write_bag(tmp_path_factory.mktemp('bags') / 'rig', rig_messages())
 
 
 def test_a_replay_sends_no_command_and_says_so(bag, capsys):
@@ -150,7 +132,7 @@ def test_nothing_is_sent_under_its_own_name_beside_a_driver(graph, bag):
 
 
 def test_a_driver_that_starts_ends_the_replay(tmp_path):
-    slow, entered = write_bag(tmp_path / 'slow', 1000), threading.Event()
+    slow, entered = write_bag(tmp_path / 'slow', rig_messages(1000)), threading.Event()
     raised = []
 
     def replay():

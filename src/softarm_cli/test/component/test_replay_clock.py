@@ -6,20 +6,18 @@ import pytest
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import PoseStamped, TransformStamped
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from rclpy.serialization import serialize_message
-from rosbags.rosbag2 import StoragePlugin, Writer
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import CameraInfo, Image
 from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
 
+from cli_testing.bags import write_bag
 from cli_testing.spinning_node import SpinningNode
 from soft_arm_msgs.msg import ChamberPressures, TickAnswer
 from soft_arm_node_kit import qos
 from softarm_cli.bag_command import main
 from softarm_cli.bags.replay import Replay
 from softarm_cli.errors import BagError
-from softarm_cli.graph.message_types import message_definition
 from softarm_cli.ros import replay_time
 from softarm_cli.ros.bag_player import play
 
@@ -27,16 +25,6 @@ START_NS, PERIOD_NS, IMAGES = 1000 * 10**9, 33_333_333, 12
 COLOUR, DEPTH = '/camera/camera/color/image_raw', '/camera/camera/depth/image_raw'
 INFO, STATIC, TRUTH = '/camera/camera/color/camera_info', '/tf_static', '/rig/debug/tip_truth'
 PRESSURES, COMMAND = '/soft_arm/pressures', '/soft_arm/pressure_command'
-KINDS = {
-    COLOUR: 'sensor_msgs/msg/Image',
-    DEPTH: 'sensor_msgs/msg/Image',
-    INFO: 'sensor_msgs/msg/CameraInfo',
-    STATIC: 'tf2_msgs/msg/TFMessage',
-    TRUTH: 'geometry_msgs/msg/PoseStamped',
-    PRESSURES: 'soft_arm_msgs/msg/ChamberPressures',
-    COMMAND: 'soft_arm_msgs/msg/ChamberPressures',
-    '/clock': 'rosgraph_msgs/msg/Clock',
-}
 OPTICAL = 'camera_color_optical_frame'
 
 
@@ -63,22 +51,9 @@ def rig_messages():
         yield TRUTH, PoseStamped(header=header), at_ns + 5
 
 
-def write(path, messages):
-    with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
-        links = {}
-        for topic, message, at_ns in messages:
-            if topic not in links:
-                text, type_hash = message_definition(KINDS[topic])
-                links[topic] = writer.add_connection(
-                    topic, KINDS[topic], msgdef=text, rihs01=type_hash
-                )
-            writer.write(links[topic], at_ns, serialize_message(message))
-    return path
-
-
 @pytest.fixture(scope='module')
 def bag(tmp_path_factory):
-    return write(tmp_path_factory.mktemp('bags') / 'rig', rig_messages())
+    return write_bag(tmp_path_factory.mktemp('bags') / 'rig', rig_messages())
 
 
 def ns(time):
@@ -99,7 +74,7 @@ def test_nodes_live_in_the_time_of_the_recording(bag, ros_domain):
 def test_the_clock_of_the_bag_is_sent_where_it_holds_one(tmp_path, ros_domain):
     """A recording of simulated time: the recorder wrote down another clock."""
     own = [('/clock', Clock(clock=stamp(number * 10**7)), START_NS + number) for number in range(5)]
-    path = write(tmp_path / 'bag', [*own, (PRESSURES, ChamberPressures(), START_NS + 9)])
+    path = write_bag(tmp_path / 'bag', [*own, (PRESSURES, ChamberPressures(), START_NS + 9)])
     with SpinningNode('listener', hears={'/clock': Clock, PRESSURES: ChamberPressures}) as listener:
         play(path, Replay(clock=True))
         listener.wait_for('/clock', 5)

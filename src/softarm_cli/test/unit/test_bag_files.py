@@ -25,7 +25,7 @@ from softarm_cli.errors import BagError
 from softarm_cli.graph.command_topics import is_command
 
 ROOT = Path(__file__).parents[4]
-BAG = ROOT / 'src' / 'soft_arm_experiments' / 'test' / 'data' / 'virtual_rig_bag'
+BAG = ROOT / 'src' / 'soft_arm_calibration' / 'test' / 'data' / 'virtual_rig_bag'
 TRUTH = '/virtual_rig/debug/tip_truth'
 CHAMBERS = 'soft_arm_msgs/msg/ChamberPressures'
 PAGE = (ROOT / 'docs' / 'reference' / 'interfaces.md').read_text()
@@ -191,12 +191,11 @@ def test_several_files_of_a_killed_recorder_are_one_bag(tmp_path):
     ],
     ids=['nothing', 'empty', 'binary', 'list', 'large'],
 )
-@pytest.mark.parametrize('command', ['info', 'play', 'plot'])
-def test_a_damaged_bag_is_refused_in_one_line(tmp_path, command, content, message, capsys):
+def test_a_damaged_bag_is_refused_in_one_line(tmp_path, content, message, capsys):
     (tmp_path / 'bag').mkdir()
     if content is not None:
         (tmp_path / 'bag' / 'metadata.yaml').write_bytes(content)
-    assert main([command, str(tmp_path / 'bag')]) == 2
+    assert main(['info', str(tmp_path / 'bag')]) == 2
     error = capsys.readouterr().err
     assert message in error and error.count('\n') == 1 and len(error) <= 301
 

@@ -14,6 +14,7 @@ LAUNCH = Path(__file__).parents[4] / 'launch'
 @pytest.mark.parametrize(
     'file, argument, message',
     [
+        ('sim', 'x=1', "'x=1' is not of the form NAME:=VALUE"),
         ('sim', 'namespace:=a b', "namespace 'a b'"),
         ('sim', 'robot:=/nosuch.yaml', "robot file '/nosuch.yaml': No such file"),
         ('sim', 'plant_seed:=x', "'x' is not a whole number"),

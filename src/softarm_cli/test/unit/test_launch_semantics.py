@@ -4,8 +4,6 @@ Every expected value was observed with launch 3.4.3 and launch_ros 0.26.6 (Jazzy
 same text with both. REFUSED: both end with an error before they start anything.
 """
 
-import stat
-
 import pytest
 import yaml
 
@@ -16,16 +14,10 @@ REFUSED = object()
 
 
 @pytest.fixture
-def processes(tmp_path, monkeypatch):
+def processes(tmp_path, monkeypatch, demo_package):
     """The processes of a launch file's body, with the package `demo` and its executable `talk`."""
-    prefix = tmp_path / 'prefix'
-    index = prefix / 'share/ament_index/resource_index/packages'
-    executable = prefix / 'lib/demo/talk'
-    for folder in (index, executable.parent, tmp_path / 'scratch'):
-        folder.mkdir(parents=True)
-    (index / 'demo').touch()
-    executable.touch(stat.S_IRWXU)
-    monkeypatch.setenv('AMENT_PREFIX_PATH', str(prefix))
+    demo_package('talk')
+    (tmp_path / 'scratch').mkdir()
     monkeypatch.setenv('SET_BEFORE', 'before')
 
     def described(body, *arguments):
@@ -276,6 +268,7 @@ def test_names_and_namespaces(processes, outer, attributes, arguments, rule):
         ('respawn_delay="1"', (False, 1.0, -1, False, 'log')),
         ('respawn_delay="$(var v)"', REFUSED),
         ('respawn_delay="-1"', REFUSED),
+        ('respawn_max_retries="2.5"', REFUSED),
         ('on_exit="shutdown"', (False, 0.0, -1, True, 'log')),
         ('on_exit="restart"', REFUSED),
     ],

@@ -55,7 +55,7 @@ def test_a_rig_with_an_own_robot_keeps_its_file(own, capsys):
     own = own / 'hand' / 'robot.yaml'
     assert own.read_text() == (ROBOTS / 'four_piece_finger.yaml').read_text()
     out = capsys.readouterr().out
-    assert f'softarm calibrate finger --live --rig hand --robot {own}' in out
+    assert f'softarm calibrate finger --use-running --rig hand --robot {own}' in out
     assert (
         'launch/cell.launch.xml rig:=hand emulated:=false rws_port:=80 modbus_port:=502 '
         f'robot:={own}' in out

@@ -27,9 +27,9 @@ def test_help_lists_the_commands_with_what_they_do():
 @pytest.mark.parametrize(
     'arguments, message',
     [
-        (['lanch'], "softarm: there is no 'lanch'; did you mean 'launch'?"),
-        (['qqq'], "softarm: there is no 'qqq'; there are: bag, "),
-        (['calibrate', 'qqqq'], "softarm calibrate: there is no 'qqqq'; there are: "),
+        (['lanch'], "softarm: unknown command 'lanch'; did you mean 'launch'?"),
+        (['qqq'], "softarm: unknown command 'qqq'; known: bag, "),
+        (['calibrate', 'qqqq'], "softarm calibrate: unknown command 'qqqq'; known: "),
         (['run', 'no_such_package', 'x'], "package 'no_such_package' is not found"),
         (['launch', 'no.launch.xml'], 'no.launch.xml: No such file'),
         (['bag', 'info', 'no_bag'], 'no_bag'),
@@ -41,7 +41,7 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments, message):
     assert message in error and error.count('\n') == 1
 
 
-def test_a_reader_that_goes_away_is_no_error_to_tell():
+def test_a_closed_output_is_not_an_error():
     command = [
         sys.executable,
         '-m',

@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, FiniteFloat
 from typing_extensions import TypedDict
 
 from soft_arm_description.robot import Ring
-from soft_arm_description.yaml_file import YamlFileError, read_json
+from soft_arm_io.yaml_file import YamlFileError, read_json
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.segmentation.colour_mask import is_coloured
 from soft_arm_vision.segmentation.yolact.anchors import AnchorLayout
@@ -186,7 +186,7 @@ class ExportedYolact:
             rgb: Shape (h, w, 3), uint8.
             depth_m: Aligned depth [m], 0 where there is none, shape (h, w); unused by a network for
                 colour only.
-            min_score: Least probability of a class; None: that of the metadata.
+            min_score: Least probability of a class; None: by the metadata.
             window: Part of the network's input that it looks at, of `window_about`; None: all.
         """
         boxes, scores, coefficients, prototypes = self.raw(rgb, depth_m, window)
@@ -220,10 +220,10 @@ def shipped_for(paint_rgb: Paint) -> Path:
 def _check_paint(
     path: Path, paint_rgb: Paint, known_rgb: Paint, darkest_grey: float | None
 ) -> None:
-    alike = np.allclose(paint_rgb, known_rgb)
-    if not alike and not is_coloured(known_rgb):
+    same = np.allclose(paint_rgb, known_rgb)
+    if not same and not is_coloured(known_rgb):
         why = f'knows only the grey paint {tuple(known_rgb)}'
-    elif alike or is_coloured(paint_rgb):
+    elif same or is_coloured(paint_rgb):
         return
     elif darkest_grey is None:
         why = 'finds no grey, white or black one'

@@ -13,11 +13,9 @@ import numpy as np
 from soft_arm_kinematics.backends.machine_code import njit
 
 MEAN, DEVIATION = 118.0, 60.0  # of a grey value; pictures are brought to about -1..1
-NEAR_M = 0.4  # the plane of depth is this over the depth: a row without any looks like what is far
+NEAR_M = 0.4  # nearness channel = NEAR_M / depth; missing depth reads as far
 STEP_PX = 3  # between the depths that a slope is of
-FOCAL_PX = (
-    300.0  # roughly the camera's at the network's size: slopes are about those of the surface
-)
+FOCAL_PX = 300.0  # approximate focal length at the network's size, which scales the slopes
 MAX_SLOPE = 2.0
 
 COLOUR_CHANNELS, DEPTH_CHANNELS = 3, 3
@@ -47,9 +45,9 @@ def input_channels(picture: np.ndarray, depth_m: np.ndarray | None = None) -> np
 
 @njit(cache=True, nogil=True)
 def _filled(depth_m):
-    """Return depth whose holes have that of the farther side in their row.
+    """Return depth with holes filled by the farther side in their row.
 
-    Most are shadows that near things throw on far ones; a ring without depth shows by its colour.
+    Most holes are shadows of near objects; a ring without depth is found by its colour.
     """
     height, width = depth_m.shape
     filled = depth_m.copy()
@@ -98,7 +96,7 @@ def _slopes(smooth_m, along_u, along_v):
 def _slope(before_m, z_m, after_m):
     """Return the slope of the surface, 0 where it is unknown.
 
-    The smaller slope of both sides counts: beside an edge it is that of the surface.
+    The smaller slope of both sides is used: next to an edge it belongs to the surface.
     """
     far = np.float32(1e3)
     behind = z_m - before_m if before_m > 0 else far

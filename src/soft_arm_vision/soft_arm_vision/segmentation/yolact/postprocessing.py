@@ -51,7 +51,7 @@ def postprocess(
         layout: The layout, with the size of the input.
         min_score: Least probability of a class.
     """
-    # One class against the background alone: these odds are at least those of the probability.
+    # Odds against the background alone are an upper bound.
     odds = scores[:, 1:].max(axis=1) - scores[:, 0]
     likely = np.flatnonzero(odds >= np.log(min_score / (1 - min_score)))
     shifted = np.exp(scores[likely] - scores[likely].max(axis=1, keepdims=True))

@@ -22,9 +22,9 @@ GAIN = 0.5, 4.0
 def recoloured(picture: np.ndarray, paint_rgb: Paint, known_rgb: Paint) -> np.ndarray:
     """Return an image in which one paint looks like another.
 
-    A coloured paint is turned about the axis of greys to the hue of the known one, and brought to
-    its saturation. About a grey one, where there is no hue to turn, a pixel gets the known colour
-    in proportion to its likeness to the paint, and its brightness is taken relative to the paint's.
+    A coloured paint is rotated about the grey axis to the hue of the known one, and scaled to its
+    saturation. A grey paint has no hue: pixels get the known colour in proportion to their
+    similarity to the paint, with their brightness relative to the paint's.
 
     Args:
         picture: RGB, shape (h, w, 3), uint8 or float32, 0..255.

@@ -1,0 +1,249 @@
+"""Read frames and poses of an open bag (rosbag2, MCAP or SQLite) without ROS."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from soft_arm_vision.calibration.camera_correction import NO_CORRECTION, CameraCorrection
+from soft_arm_vision.errors import VisionError
+from soft_arm_vision.frames import DEFAULT_DEPTH_UNIT_M, Frame, FrameSource, stamp_ns
+from softarm_cli.bags.file import Bag
+
+_COLOUR = (
+    'color/image_raw',
+    'rgb/image_raw',
+    'color/image_rect_raw',
+    'rgb/image_rect_color',
+    'color/image_rect',
+    'rgb/image_rect',
+)
+_DEPTH = tuple(
+    f'{kind}/{image}'
+    for kind in ('aligned_depth_to_color', 'depth_registered', 'depth_to_rgb', 'depth')
+    for image in ('image_raw', 'image_rect_raw', 'image_rect', 'image')
+)
+_TF = 'tf2_msgs/msg/TFMessage'
+_LOOKED_BACK = 4  # unpaired images that are kept, waiting for their other half
+
+
+@dataclass(frozen=True, eq=False)
+class BagFrame(Frame):
+    """A frame, and when the later of its images was recorded [ns]."""
+
+    recorded_ns: int
+
+
+@dataclass(frozen=True)
+class CameraTopics:
+    """Full names of the topics of one camera: images, and camera info of the colour images."""
+
+    colour: str
+    depth: str
+    info: str
+
+    @property
+    def depth_info(self) -> str:
+        """Full name of the camera info of the depth images."""
+        return f'{self.depth.rpartition("/")[0]}/camera_info'
+
+
+@dataclass(frozen=True)
+class BagTopics:
+    """Full names of the relevant topics in a bag; None if the bag has no such topic.
+
+    Attributes:
+        camera: Images of the first camera.
+        tip_pose: Pose detected when the bag was recorded.
+        truth: True pose of the ring.
+    """
+
+    camera: CameraTopics | None
+    tip_pose: str | None
+    truth: str | None
+
+
+def find_topics(bag: Bag) -> BagTopics:
+    """Return the relevant topics of a bag, by type and usual names, in any namespace."""
+
+    def first(kind: str, end: str) -> str | None:
+        return next(iter(topics_of(bag, kind, end)), None)
+
+    return BagTopics(
+        next(iter(cameras(bag)), None),
+        first('geometry_msgs/msg/PoseWithCovarianceStamped', '/tip_pose'),
+        first('geometry_msgs/msg/PoseStamped', '/debug/tip_truth'),
+    )
+
+
+def topics_of(bag: Bag, kind: str, end: str) -> list[str]:
+    """Return the full names of the topics of a type whose name ends so, in order."""
+    return [c.topic for c in bag.connections if c.msgtype == kind and c.topic.endswith(end)]
+
+
+def cameras(bag: Bag) -> list[CameraTopics]:
+    """Return the topics of each camera with colour, depth and camera info, the likeliest first."""
+    kinds = {c.topic: c.msgtype for c in bag.connections}
+    return [CameraTopics(*names) for names in _cameras(kinds)]
+
+
+def _cameras(kinds: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Yield the topics of colour, depth and camera info of each camera."""
+    for end in _COLOUR:
+        for name in sorted(kinds):
+            if kinds[name] == 'sensor_msgs/msg/Image' and name.endswith(f'/{end}'):
+                camera, info = name.removesuffix(end), f'{name.rpartition("/")[0]}/camera_info'
+                depth = next(
+                    (
+                        camera + d
+                        for d in _DEPTH
+                        if kinds.get(camera + d) == 'sensor_msgs/msg/Image'
+                    ),
+                    None,
+                )
+                if depth is not None and kinds.get(info) == 'sensor_msgs/msg/CameraInfo':
+                    yield name, depth, info
+
+
+def read_frames(
+    bag: Bag,
+    camera: CameraTopics | None = None,
+    correction: CameraCorrection = NO_CORRECTION,
+    depth_unit_m: float = DEFAULT_DEPTH_UNIT_M,
+) -> Iterator[BagFrame]:
+    """Yield the frames of colour and depth with the same stamp, in order.
+
+    Depth in another frame than colour is aligned by its camera info and the bag's /tf_static.
+
+    Args:
+        bag: An open bag.
+        camera: Topics of the images; None: of the first camera.
+        correction: Systematic errors of the camera.
+        depth_unit_m: Unit of 16-bit depth images [m].
+
+    Raises:
+        VisionError: If the bag has no images, or they cannot be used.
+        BagError: If the bag is damaged.
+    """
+    camera = camera or find_topics(bag).camera
+    if camera is None:
+        raise VisionError(
+            f'bag {bag.path} holds no colour with depth and camera_info: record again with '
+            'softarm bag record --images -o FOLDER'
+        )
+    source = FrameSource(
+        depth_unit_m=depth_unit_m,
+        correction=correction,
+        pose_of=lambda target, source: _static_pose(bag, target, source),
+    )
+    colour_topic, depth_topic = camera.colour, camera.depth
+    waiting: dict[str, dict[int, Any]] = {colour_topic: {}, depth_topic: {}}
+    depth_info, known = None, False
+    read = colour_topic, depth_topic, camera.info, camera.depth_info
+    for topic, at_ns, message in messages(bag, read):
+        if topic == camera.info:
+            source.take_info(message)
+            known = True
+        if topic == camera.depth_info:
+            depth_info = message
+        if topic not in waiting:
+            continue
+        stamp = stamp_ns(message.header.stamp)
+        match = waiting[depth_topic if topic == colour_topic else colour_topic].pop(stamp, None)
+        if match is None:
+            waiting[topic][stamp] = message
+            while len(waiting[topic]) > _LOOKED_BACK:
+                waiting[topic].pop(next(iter(waiting[topic])))
+        elif known:
+            colour, depth = (message, match) if topic == colour_topic else (match, message)
+            if depth.header.frame_id != colour.header.frame_id and depth_info is not None:
+                source.take_depth_info(depth_info)
+            yield BagFrame(**vars(source.frame(colour, depth)), recorded_ns=at_ns)
+
+
+def _static_pose(bag: Bag, target: str, source: str) -> np.ndarray:
+    """Return the pose (4, 4) of one frame in another by the transforms in /tf_static."""
+    beside: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
+    for _, _, message in messages(bag, tuple(topics_of(bag, _TF, '/tf_static'))):
+        for link in message.transforms:
+            T = _pose(link.transform.translation, link.transform.rotation)
+            beside[link.header.frame_id][link.child_frame_id] = T
+            beside[link.child_frame_id][link.header.frame_id] = np.linalg.inv(T)
+    found, ahead = {target: np.eye(4)}, [target]
+    for frame in ahead:
+        for other, T in beside[frame].items():
+            if other not in found:
+                found[other] = found[frame] @ T
+                ahead.append(other)
+    if source not in found:
+        raise VisionError(
+            f'depth in {bag.path} is not aligned to colour, and /tf_static there holds no '
+            f'transform from {source[:60]!r} to {target[:60]!r}: record /tf_static too, or turn '
+            "the camera's align_depth on"
+        )
+    return found[source]
+
+
+@dataclass(frozen=True)
+class BagPoses:
+    """Poses of one topic, in the order of the recording.
+
+    Attributes:
+        stamps_ns, recorded_ns: Time of each pose, and of its recording [ns], shape (n,).
+        T: Poses, shape (n, 4, 4).
+        covariances: Shape (n, 6, 6), 0 where the message has none.
+        frame_id: Frame of the poses; empty if there are none.
+    """
+
+    stamps_ns: np.ndarray
+    recorded_ns: np.ndarray
+    T: np.ndarray
+    covariances: np.ndarray
+    frame_id: str
+
+
+def read_poses(bag: Bag, topic: str | None) -> BagPoses:
+    """Return the poses of a topic; none without a topic.
+
+    Raises:
+        VisionError: If the poses are in different frames.
+        BagError: If the bag is damaged.
+    """
+    stamps, recorded, poses, covariances = [], [], [], []
+    frames: set[str] = set()
+    for _, at_ns, message in messages(bag, () if topic is None else (topic,)):
+        pose = getattr(message.pose, 'pose', message.pose)
+        stamps.append(stamp_ns(message.header.stamp))
+        recorded.append(at_ns)
+        poses.append(_pose(pose.position, pose.orientation))
+        covariances.append(getattr(message.pose, 'covariance', np.zeros(36)))
+        frames.add(message.header.frame_id)
+    if len(frames) > 1:
+        raise VisionError(
+            f'{topic} in {bag.path} is in the frames {", ".join(sorted(frames))}: record one'
+        )
+    return BagPoses(
+        np.array(stamps, np.int64),
+        np.array(recorded, np.int64),
+        np.array(poses).reshape(-1, 4, 4),
+        np.array(covariances).reshape(-1, 6, 6),
+        next(iter(frames), ''),
+    )
+
+
+def messages(bag: Bag, topics: tuple[str, ...]) -> Iterator[tuple[str, int, Any]]:
+    """Yield topic, time of recording [ns] and message of all messages of some topics."""
+    wanted = [c for c in bag.connections if c.topic in topics]
+    for connection, at_ns, raw in bag.messages(wanted) if wanted else ():
+        yield connection.topic, at_ns, bag.decode(connection, raw)
+
+
+def _pose(place: Any, turn: Any) -> np.ndarray:
+    """Return the pose (4, 4) of a geometry_msgs/Point or Vector3, and a Quaternion."""
+    T = np.eye(4)
+    T[:3, :3] = Rotation.from_quat([turn.x, turn.y, turn.z, turn.w]).as_matrix()
+    T[:3, 3] = place.x, place.y, place.z
+    return T

@@ -1,0 +1,240 @@
+"""Read measured pressures, poses of the tip and the true tip of one arm from a bag."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from soft_arm_calibration.bags import bag_frames
+from soft_arm_calibration.bags.arm_files import ArmFiles
+from soft_arm_calibration.bags.bag_frames import BagPoses, CameraTopics
+from soft_arm_description.robot import Robot
+from soft_arm_vision.calibration.mounting import Mounting
+from soft_arm_vision.frames import stamp_ns
+from soft_arm_vision.ring.detector import Detection
+from soft_arm_vision.ring_tracker import RingTracker
+from softarm_cli.bags.file import Bag
+from softarm_cli.errors import BagError
+from softarm_cli.graph.names import nearest
+
+_CHAMBERS = 'soft_arm_msgs/msg/ChamberPressures'
+_POSE, _RING = 'geometry_msgs/msg/PoseStamped', 'geometry_msgs/msg/PoseWithCovarianceStamped'
+
+
+@dataclass(frozen=True)
+class Topics:
+    """Full names of the topics of one arm in a bag; None: the bag has none.
+
+    Attributes:
+        pressures, tip_pose: Of the arm.
+        camera: Images of the arm's camera, known by its frame.
+        truth: True pose of the tip.
+    """
+
+    pressures: str | None
+    tip_pose: str | None
+    camera: CameraTopics | None
+    truth: str | None
+
+    def used(self) -> dict[str, str]:
+        """Return the topics that are read, by their role; images come before recorded poses."""
+        seen = vars(self.camera) if self.camera else {'tip_pose': self.tip_pose}
+        named = {'pressures': self.pressures, **seen, 'truth': self.truth}
+        return {role: topic for role, topic in named.items() if topic is not None}
+
+
+@dataclass(frozen=True)
+class Pressures:
+    """Measured gauge pressures: times and times of recording [ns] (n,), and [Pa] (n, chambers)."""
+
+    stamps_ns: np.ndarray
+    recorded_ns: np.ndarray
+    values_pa: np.ndarray
+
+
+@dataclass(frozen=True)
+class Tips:
+    """Measured tips in the base frame.
+
+    Attributes:
+        stamps_ns, recorded_ns: Times of the images and of their recording [ns], shape (n,).
+        T: Poses, shape (n, 4, 4).
+        covariances: Covariances of position and rotation [m, rad], shape (n, 6, 6).
+        misses: Reason of each image without a tip.
+        detections: Detections of the ring in the images by stamp [ns]; empty without images.
+    """
+
+    stamps_ns: np.ndarray
+    recorded_ns: np.ndarray
+    T: np.ndarray
+    covariances: np.ndarray
+    misses: list[str]
+    detections: dict[int, Detection]
+
+    @property
+    def points_m(self) -> np.ndarray:
+        """Positions [m], shape (n, 3)."""
+        return self.T[:, :3, 3]
+
+
+def find_topics(
+    bag: Bag, namespace: str | None, truth: str | None, mounting: Mounting | None
+) -> Topics:
+    """Return the topics of an arm.
+
+    Args:
+        bag: An open bag.
+        namespace: Namespace of the arm; None: the only one in the bag.
+        truth: Full name of the topic of the true pose; None: the topic of a virtual rig.
+        mounting: The arm's camera; None: its images are not used.
+
+    Raises:
+        BagError: If the bag holds no such arm or topic, or several arms, or images of other
+            cameras only.
+    """
+    place = _place(bag, namespace)
+
+    def own(kind: str, end: str) -> str | None:
+        found = bag_frames.topics_of(bag, kind, end)
+        return next((topic for topic in found if topic == f'{place}{end}'), None)
+
+    truths = bag_frames.topics_of(bag, _POSE, '/debug/tip_truth')
+    if truth is not None:
+        held = {c.topic: c.msgtype for c in bag.connections}
+        if held.get(truth) != _POSE:
+            poses = [topic for topic, kind in held.items() if kind == _POSE]
+            hint = nearest(truth, poses, f'softarm bag info {bag.path} lists all topics')
+            raise BagError(f'{bag.path} holds no topic {truth} of type {_POSE}; {hint}')
+    else:
+        beside = [topic for topic in truths if topic.startswith(f'{place}/')]
+        truth = next(iter(beside or (truths if len(truths) == 1 else [])), None)
+    return Topics(
+        own(_CHAMBERS, '/pressures'), own(_RING, '/tip_pose'), _camera(bag, mounting), truth
+    )
+
+
+def _place(bag: Bag, namespace: str | None) -> str:
+    """Return the namespace of the arm, with its slash."""
+    places = sorted(
+        {
+            topic.removesuffix(end)
+            for kind, end in ((_CHAMBERS, '/pressures'), (_RING, '/tip_pose'))
+            for topic in bag_frames.topics_of(bag, kind, end)
+        }
+    )
+    if namespace is not None:
+        place = f'/{namespace.strip("/")}'
+        if place not in places:
+            hint = f'there are: {", ".join(places) or "none"}'
+            raise BagError(f'{bag.path} holds no pressures or tip_pose in {place}; {hint}')
+        return place
+    if len(places) > 1:
+        raise BagError(f'{bag.path} holds {", ".join(places)}: choose one with --namespace')
+    return next(iter(places), '')
+
+
+def _camera(bag: Bag, mounting: Mounting | None) -> CameraTopics | None:
+    found = bag_frames.cameras(bag)
+    if mounting is None or not found:
+        return None
+    frames = {}
+    for camera in found:
+        for _, _, message in bag_frames.messages(bag, (camera.info,)):
+            frames[message.header.frame_id] = camera
+            break
+    if mounting.camera_frame in frames:
+        return frames[mounting.camera_frame]
+    raise BagError(
+        f'images in {bag.path} are in frame {", ".join(map(repr, frames))}, the extrinsics in '
+        f'{mounting.camera_frame!r}: give the --rig or the --extrinsics of this camera'
+    )
+
+
+def read_pressures(bag: Bag, topic: str, robot: Robot) -> Pressures:
+    """Return the measured pressures in the order of the robot's chambers.
+
+    Raises:
+        BagError: If the bag is damaged, or holds the pressures of another robot.
+    """
+    stamps, recorded, rows = [], [], []
+    for _, at_ns, message in bag_frames.messages(bag, (topic,)):
+        given = dict(zip(message.names, message.pressures_pa, strict=False))
+        if not set(robot.chambers) <= set(given):
+            raise BagError(
+                f'{topic} in {bag.path} has the chambers {", ".join(message.names) or "none"}, '
+                f'robot {robot.name} has {", ".join(robot.chambers)}: give its --robot'
+            )
+        row = [given[name] for name in robot.chambers]
+        if np.isfinite(row).all():
+            stamps.append(stamp_ns(message.header.stamp))
+            recorded.append(at_ns)
+            rows.append(row)
+    table = np.array(rows, float).reshape(-1, len(robot.chambers))
+    return Pressures(np.array(stamps, np.int64), np.array(recorded, np.int64), table)
+
+
+def read_tips(
+    bag: Bag, topics: Topics, files: ArmFiles, report: Callable[[], None] = lambda: None
+) -> Tips:
+    """Find the tip in a bag's images; without images return the recorded poses.
+
+    Args:
+        bag: An open bag.
+        topics: Topics of the arm.
+        files: The arm.
+        report: Called after every image.
+
+    Raises:
+        BagError: If the bag is damaged, or the poses are in another frame.
+        VisionError: If the images cannot be used.
+    """
+    stamps, recorded, poses, covariances = [], [], [], []
+    misses: list[str] = []
+    detections: dict[int, Detection] = {}
+    if topics.camera is not None and files.mounting is not None:
+        tracker = files.new_tracker(files.mounting)
+        frames = bag_frames.read_frames(bag, topics.camera, files.correction, files.depth_unit_m)
+        for frame in frames:
+            sight = tracker.track(frame.rgb, frame.depth_m, frame.intrinsics)
+            if isinstance(tracker, RingTracker):
+                detections[frame.stamp_ns] = tracker.detection
+            if sight.T_base_tip is None:
+                misses.append(sight.trouble)
+            else:
+                stamps.append(frame.stamp_ns)
+                recorded.append(frame.recorded_ns)
+                poses.append(sight.T_base_tip)
+                covariances.append(sight.covariance)
+            report()
+    else:
+        read = bag_frames.read_poses(bag, topics.tip_pose)
+        _check_frame(bag, topics.tip_pose, read.frame_id, files.robot)
+        stamps, recorded = list(read.stamps_ns), list(read.recorded_ns)
+        poses, covariances = list(read.T), list(read.covariances)
+    return Tips(
+        np.array(stamps, np.int64),
+        np.array(recorded, np.int64),
+        np.array(poses, float).reshape(-1, 4, 4),
+        np.array(covariances, float).reshape(-1, 6, 6),
+        misses,
+        detections,
+    )
+
+
+def read_truth(bag: Bag, topic: str | None, robot: Robot) -> BagPoses:
+    """Return the true poses, none without a topic.
+
+    Raises:
+        BagError: If the bag is damaged, or the poses are in another frame than the arm's base.
+    """
+    poses = bag_frames.read_poses(bag, topic)
+    _check_frame(bag, topic, poses.frame_id, robot)
+    return poses
+
+
+def _check_frame(bag: Bag, topic: str | None, frame: str, robot: Robot) -> None:
+    if frame not in ('', robot.base.frame):
+        raise BagError(
+            f'{topic} in {bag.path} is in frame {frame[:60]!r}, the base of {robot.name} is '
+            f'{robot.base.frame!r}: record it in that frame, or give the --robot of the bag'
+        )

@@ -1,0 +1,139 @@
+"""`softarm calibrate depth`: noise, steps, offset, edges and pixels of a depth camera."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+from tqdm import tqdm
+
+from soft_arm_calibration.cli.camera_options import add_depth_unit
+from soft_arm_calibration.virtual import virtual_device
+from soft_arm_description.calibrate import Calibrated, calibration_parser, run_calibration
+from soft_arm_description.calibration import Measurement
+from soft_arm_description.depth_sensor import D435I
+from soft_arm_description.rig import VIRTUAL, Rig, RigError
+from soft_arm_description.robot import Robot
+from soft_arm_io.command_line import input_path, number_in, positive_count
+from soft_arm_vision.errors import VisionError
+from softarm_cli.errors import BagError
+
+if TYPE_CHECKING:
+    from soft_arm_vision.intrinsics import Intrinsics
+
+A4_M = 0.297, 0.210
+VIEWS = 40
+BOARD_SD_M = 0.2e-3  # of a size that is measured with a ruler
+EVERY = 10  # frames of a bag, of which one is used
+NOTED_SCALE = 0.005
+Pictures = tuple[np.ndarray, np.ndarray, 'Intrinsics']
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Entry point; return the exit status."""
+    parser = calibration_parser(
+        'depth',
+        robot=None,
+        description='Measure noise, steps, offset and edges of a depth camera, and what light the '
+        'pixels of its colour image stand for, on a flat board of known size, such as a '
+        'white sheet of A4 on a dark ground far behind it. Record it with '
+        '`softarm bag record --images -o FOLDER` while you move it slowly from near to at least '
+        '1.5 times as far, tilted up to 30 deg, whole in the picture. A virtual rig needs no bag.',
+        epilog='example: softarm calibrate depth board_bag --rig my_rig --board-m 0.297 0.210',
+    )
+    parser.add_argument(
+        'bag', nargs='?', type=input_path, help='bag with colour, aligned depth and camera info'
+    )
+    parser.add_argument(
+        '--board-m',
+        nargs=2,
+        type=number_in(0.05, 2.0),
+        default=A4_M,
+        metavar=('LONG', 'SHORT'),
+        help='size of the board (default: a sheet of A4)',
+    )
+    parser.add_argument(
+        '--range-m',
+        nargs=2,
+        type=number_in(0.01, 100.0),
+        default=D435I.range_m,
+        metavar=('NEAREST', 'FARTHEST'),
+        help='depths that the camera can report (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--every',
+        type=positive_count,
+        default=EVERY,
+        metavar='N',
+        help='take every N-th frame of the bag (default: %(default)s)',
+    )
+    add_depth_unit(parser)
+    parser.add_argument(
+        '--camera',
+        choices=('virtual', 'stereo'),
+        default='virtual',
+        help='camera of a virtual rig, which renders the board (default: %(default)s)',
+    )
+    return run_calibration(parser, argv, _measure, VisionError, BagError, RigError)
+
+
+def _measure(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
+    from soft_arm_vision.calibration.depth_board import fit_sensor, view_board  # slow to import
+    from soft_arm_vision.clouds.cloud import check_images, depth_in_metres
+
+    if options.bag is None and rig.devices != VIRTUAL:
+        raise RigError(
+            f'rig {rig.name!r} is real: record the board with `softarm bag record --images -o '
+            'FOLDER` and give the bag'
+        )
+    size_m = max(options.board_m), min(options.board_m)
+    views, focal_px = [], 0.0
+    if options.bag is None:
+        frames, board_sd_m = virtual_device('board')(options.camera, VIEWS), 0.0
+    else:
+        frames, board_sd_m = _recorded(options), BOARD_SD_M
+    for colour, depth, intrinsics in tqdm(frames, file=sys.stderr, desc='board', unit=' frames'):
+        check_images(colour, depth, intrinsics)
+        view = view_board(colour, depth_in_metres(depth), intrinsics, size_m)
+        if view is not None:
+            views.append(view)
+            focal_px = intrinsics.fx
+    near_m, far_m = sorted(options.range_m)
+    sensor, scale, left = fit_sensor(views, focal_px, (near_m, far_m), size_m, board_sd_m)
+    measurement = Measurement(
+        devices=VIRTUAL if options.bag is None else rig.devices,
+        method=f'board of {size_m[0]:g} x {size_m[1]:g} m in {len(views)} frames, its plane by '
+        'the colour image',
+        residuals={'offset_share': _rounded(left), 'scale_share': _rounded(abs(scale))},
+        limits={
+            'depth_m': (
+                _rounded(min(view.depth_m for view in views)),
+                _rounded(max(view.depth_m for view in views)),
+            )
+        },
+    )
+    values = sensor.model_dump(mode='json')
+    amount = f'{100 * abs(scale):.2f} % too {"long" if scale > 0 else "short"}'
+    lines = [f'{name:27s} {value}' for name, value in values.items()]
+    lines.append(f'depth is {amount}; the detector does not correct this')
+    if abs(scale) > NOTED_SCALE:
+        lines.append('check the size of the board and the scale of the depth')
+    summary = {'values': values, 'scale': scale, 'views': len(views)}
+    return Calibrated(sensor, measurement, '\n'.join(lines), summary)
+
+
+def _recorded(options: Namespace) -> Iterator[Pictures]:
+    from soft_arm_calibration.bags.bag_frames import read_frames
+    from softarm_cli.bags.file import open_bag, warn_of_cut
+
+    with open_bag(options.bag) as bag:
+        warn_of_cut(bag, 'softarm calibrate')
+        frames = read_frames(bag, depth_unit_m=options.depth_unit_m)
+        for frame in islice(frames, 0, None, options.every):
+            yield frame.rgb, frame.depth_m, frame.intrinsics
+
+
+def _rounded(value: float) -> float:
+    return float(f'{value:.4g}')

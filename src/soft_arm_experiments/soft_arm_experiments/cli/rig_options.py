@@ -1,0 +1,40 @@
+"""Options of the experiments on a rig in this process."""
+
+from argparse import Namespace
+
+from soft_arm_calibration.cli.camera_options import add_network
+from soft_arm_io.command_line import CommandLine
+
+
+def add_tip_sensor(parser: CommandLine, condition: str = '') -> None:
+    """Add `--tip-source`, `--network`, `--camera-file` and `--pose-noise`.
+
+    Args:
+        parser: The parser.
+        condition: Beginning of the help of the options that only a rig in this process has.
+    """
+    parser.add_argument(
+        '--tip-source',
+        choices=('yolact', 'colour', 'fiducial', 'pose'),
+        default='yolact',
+        help='sensor of the tip of the virtual rig (default: %(default)s)',
+    )
+    add_network(parser)
+    parser.add_argument(
+        '--camera-file',
+        default='virtual',
+        metavar='CAMERA',
+        help=f'{condition}virtual, stereo (depth matched in rendered infrared images, slow), or '
+        'the YAML file of a camera (default: virtual)',
+    )
+    parser.add_argument(
+        '--pose-noise',
+        action='store_true',
+        help=f"{condition}add the rig's measured tip noise to the true tip instead of rendering "
+        '(faster)',
+    )
+
+
+def tip_source_of(options: Namespace) -> str | None:
+    """Return the tip source of the options; None for the noise model."""
+    return None if options.pose_noise else options.tip_source

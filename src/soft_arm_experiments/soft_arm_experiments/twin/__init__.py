@@ -1,1 +1,0 @@
-"""What the twin costs, and how late it is."""
