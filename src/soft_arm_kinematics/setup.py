@@ -32,10 +32,10 @@ setup(
     },
     entry_points={
         'console_scripts': [
-            'forward_kinematics = soft_arm_kinematics.ros.forward_kinematics_node:main',
-            'inverse_kinematics = soft_arm_kinematics.ros.inverse_kinematics_node:main',
-            'contact_estimator = soft_arm_kinematics.ros.contact_estimator_node:main',
-            'limb_states = soft_arm_kinematics.ros.limb_states_node:main',
+            'forward_kinematics = soft_arm_kinematics.executables:forward_kinematics',
+            'inverse_kinematics = soft_arm_kinematics.executables:inverse_kinematics',
+            'contact_estimator = soft_arm_kinematics.executables:contact_estimator',
+            'limb_states = soft_arm_kinematics.executables:limb_states',
         ],
         'softarm.calibrate': [
             'curve = soft_arm_kinematics.cli.calibrate_curve:main',

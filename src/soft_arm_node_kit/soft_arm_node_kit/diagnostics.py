@@ -1,6 +1,7 @@
 """Diagnostics of a node: one status at 1 Hz on /diagnostics, and measured rates."""
 
 import os
+import socket
 import time
 from collections import deque
 from collections.abc import Callable
@@ -27,7 +28,7 @@ class Reporter:
         status: Returns level, message and values by name, with the unit in the name. The value
             `ready` is False while the node cannot do its work although nothing is wrong: it still
             compiles, or waits for another node; `remedy` is what the user can do about the message.
-            `pid` is added, which distinguishes two processes with one node name.
+            `pid` and `host` are added, which distinguish two processes with one node name.
     """
 
     def __init__(self, node: Node, hardware_id: str, status: Callable[[], tuple[bytes, str, dict]]):
@@ -39,7 +40,7 @@ class Reporter:
 
     def _publish(self) -> None:
         level, message, values = self._status()
-        values = {**values, 'pid': os.getpid()}
+        values = {**values, 'pid': os.getpid(), 'host': socket.gethostname()}
         status = DiagnosticStatus(
             level=level,
             name=self._node.get_fully_qualified_name().lstrip('/'),

@@ -1,10 +1,12 @@
 """Run one node as a process: the `main` of every executable."""
 
 import gc
+import os
 import re
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import rclpy
 from lifecycle_msgs.srv import ChangeState
@@ -14,6 +16,7 @@ from rclpy.signals import SignalHandlerOptions
 
 from soft_arm_node_kit.executor import make_executor
 from soft_arm_node_kit.graph import TopicTakenError
+from soft_arm_node_kit.node_names import AlreadyRunsError, domain_of, hold, node_of
 
 
 def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
@@ -21,9 +24,19 @@ def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
 
     A node that owns a device or a thread releases it in `destroy_node`, which is called in every
     case. Bad input at start (ROS arguments, ValueError or OSError from the node's construction)
-    gives one line on stderr and exit code 2. If another node publishes a topic that this one must
-    publish alone, it is exit code 1: starting again may help.
+    gives one line on stderr and exit code 2. If another process runs a node of the same name, or
+    publishes a topic that this one must publish alone, it is exit code 1: starting again may help.
     """
+    name = node_of(sys.argv if args is None else args)
+    try:
+        with hold(name, domain_of(os.environ)) if name else nullcontext():
+            return _run(make_node, args)
+    except AlreadyRunsError as error:
+        sys.stderr.write(f'{error}\n')
+        return 1
+
+
+def _run(make_node: Callable[[], Node], args: list[str] | None) -> int:
     stopping = False
 
     def stop(_number: int, _frame: object) -> None:

@@ -17,11 +17,13 @@ class Report:
         pid: Reporting process; empty if unknown.
         works: True if the node can do its work.
         remark: Fault; empty without one.
+        here: Whether the process runs on this machine, as all nodes of a launch do.
     """
 
     pid: str
     works: bool
     remark: str
+    here: bool = True
 
 
 class Readiness:
@@ -49,7 +51,7 @@ class Readiness:
         before = self._reports.get(node, report)
         if before.pid != report.pid:
             self._replaced[node].add(before.pid)
-        if report.pid in self._replaced[node]:
+        if report.pid in self._replaced[node] or not report.here:
             self.doubled = node  # the old process of a restarted node would be silent
         self._reports[node], self._reported_s[node] = report, now_s
         self._present_s[node] = now_s

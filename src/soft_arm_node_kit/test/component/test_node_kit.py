@@ -129,6 +129,20 @@ def test_a_signal_closes_the_node(number):
     assert process.returncode == 0
 
 
+def test_a_second_process_of_a_node_ends_before_it_makes_the_node():
+    command = [sys.executable, '-c', NODE, '--ros-args', '-r', '__node:=only']
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as first:
+        try:
+            assert first.stdout.readline() == 'up\n'
+            second = subprocess.run(command, capture_output=True, text=True, timeout=20)
+            assert (second.returncode, second.stdout) == (1, '')
+            assert second.stderr.startswith('/only already runs in ROS domain ')
+            assert f'(pid {first.pid})' in second.stderr
+            assert first.poll() is None
+        finally:
+            first.kill()
+
+
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_repeated_signals_do_not_make_a_clean_end_a_death(number):
     with subprocess.Popen(

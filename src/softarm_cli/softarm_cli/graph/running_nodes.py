@@ -2,9 +2,10 @@
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from soft_arm_node_kit.node_names import domain_of, node_of
 
 NO_ANSWER = 'no answer'
 """Lifecycle state of a node that does not answer."""
@@ -41,19 +42,6 @@ def running_pids(domain: str) -> dict[str, list[int]]:
             if variables and domain_of(variables) == domain:
                 found[node].append(int(entry))
     return {name: sorted(pids) for name, pids in found.items()}
-
-
-def domain_of(variables: Mapping[str, str]) -> str:
-    """Return the ROS domain of an environment."""
-    return variables.get('ROS_DOMAIN_ID') or '0'
-
-
-def node_of(words: Iterable[str]) -> str | None:
-    """Return the full name of the node of a command line; None if it does not set it."""
-    remaps = dict(word.split(':=', 1) for word in words if ':=' in word)
-    if '__node' not in remaps:
-        return None
-    return f'/{remaps.get("__ns", "").strip("/")}/{remaps["__node"]}'.replace('//', '/')
 
 
 def command_line(pid: int) -> list[str]:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pneumatic_driver.register_map import load_map
 from soft_arm_description.robot import load_robot
 from soft_arm_io.command_line import port_or_any, seed_number
-from softarm_cli.graph.running_nodes import domain_of, running_pids
+from soft_arm_node_kit.node_names import AlreadyRunsError, domain_of
+from softarm_cli.graph.running_nodes import running_pids
 from softarm_cli.launching.description import Process
 from softarm_cli.launching.packages import is_ours
 from softarm_cli.launching.xml import LaunchError
@@ -36,10 +37,7 @@ def check(processes: list[Process]) -> None:
     for process in processes:
         domain = domain_of(process.environment)
         for pid in running[domain].get(process.node or '', ()):
-            raise LaunchError(
-                f'{process.node} already runs in ROS domain {domain} (pid {pid}): end that launch '
-                'first, or start this one in another domain, ROS_DOMAIN_ID=..'
-            )
+            raise LaunchError(str(AlreadyRunsError(process.node or '', domain, pid)))
 
 
 def _check_parameters(process: Process) -> None:

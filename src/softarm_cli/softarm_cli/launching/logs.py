@@ -8,7 +8,8 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from softarm_cli.graph.running_nodes import command_line, domain_of, environment, node_of
+from soft_arm_node_kit.node_names import domain_of, node_of
+from softarm_cli.graph.running_nodes import command_line, environment
 
 _MAX_LOG_BYTES = 20_000_000
 _STARTED = re.compile(r'^([\d.]+) .*\[(\S+)\]: process started with pid \[(\d+)\]')

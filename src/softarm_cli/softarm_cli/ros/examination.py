@@ -10,11 +10,12 @@ from rosgraph_msgs.msg import Clock
 
 from soft_arm_node_kit import qos
 from soft_arm_node_kit.messages import seconds
+from soft_arm_node_kit.node_names import domain_of
 from softarm_cli.doctor.report import Diagnostic, Report, Topic
 from softarm_cli.doctor.systems import systems_of
 from softarm_cli.errors import MessageTypeError
 from softarm_cli.graph.message_types import message_class
-from softarm_cli.graph.running_nodes import NO_ANSWER, domain_of
+from softarm_cli.graph.running_nodes import NO_ANSWER
 from softarm_cli.launching.logs import last_launch, running_launches
 from softarm_cli.ros.graph import Graph
 from softarm_cli.ros.node_states import lifecycle_states, unresponsive_nodes

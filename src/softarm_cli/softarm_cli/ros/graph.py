@@ -9,10 +9,11 @@ from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from soft_arm_node_kit.graph import node_name
+from soft_arm_node_kit.node_names import domain_of
 from soft_arm_node_kit.session import Session
 from softarm_cli.errors import GraphError
 from softarm_cli.graph.names import nearest
-from softarm_cli.graph.running_nodes import RunningNode, domain_of, running_pids
+from softarm_cli.graph.running_nodes import RunningNode, running_pids
 
 DISCOVERY_S = 3.5  # Fast DDS announces every 3 s
 _SETTLED_S = 0.5

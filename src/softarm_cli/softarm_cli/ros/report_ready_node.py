@@ -1,14 +1,15 @@
 """Node `report_ready`: log when all nodes of a launch work, and until then which do not.
 
 In: `/diagnostics`. A node works if its report is OK, or WARN without the value `ready: False`. This
-node ends with exit code 1, and the launch with it, when two processes report under one name before
-all nodes work, and when a node has not run for a minute.
+node ends with exit code 1, and the launch with it, when two processes report under one name, or one
+on another machine, before all nodes work, and when a node has not run for a minute.
 """
 
 import math
 import sys
 import time
 from dataclasses import dataclass
+from socket import gethostname
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
@@ -112,7 +113,10 @@ def _report(status: DiagnosticStatus) -> Report:
     values = {pair.key: pair.value for pair in status.values}
     works = status.level in (OK, WARN) and values.get('ready') != 'False'
     return Report(
-        values.get('pid', ''), works, '' if works and status.level == OK else status.message
+        values.get('pid', ''),
+        works,
+        '' if works and status.level == OK else status.message,
+        here=values.get('host') in (None, gethostname()),
     )
 
 

@@ -40,6 +40,11 @@ def test_a_restarted_node_is_not_a_double_and_two_processes_are(two):
     assert two.doubled == '/arm/ik'
 
 
+def test_a_node_on_another_machine_belongs_to_another_launch(two):
+    two.add('/arm/ik', Report('1', True, '', here=False), 1.0)
+    assert two.doubled == '/arm/ik'
+
+
 def test_a_node_that_is_not_there_for_a_minute_is_gone(two):
     two.see({'/arm/driver', '/arm/ik'}, 0.5 * GONE_S)
     two.see({'/arm/driver', '/other'}, GONE_S)
