@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from soft_arm_description.calibration import OtherRobotError
+from soft_arm_description.calibration import OtherRobotError, remedy
 from soft_arm_description.rig import VIRTUAL, Rig, load_rig
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_description.segments import BellowsSegment
@@ -283,7 +283,9 @@ def make_arm(robot: Robot) -> Arm:
     return (BellowsArm if all(s.kind == 'bellows' for s in robot.segments) else Arm)(robot)
 
 
-def load_arm(robot: str = 'two_module_arm', rig: str = VIRTUAL_RIG) -> Arm:
+def load_arm(
+    robot: str = 'two_module_arm', rig: str = VIRTUAL_RIG, uncalibrated: bool = False
+) -> Arm:
     """Load a robot file and the calibration of a rig.
 
     It is a `BellowsArm` if all segments have bellows, and an `Arm` otherwise.
@@ -295,14 +297,38 @@ def load_arm(robot: str = 'two_module_arm', rig: str = VIRTUAL_RIG) -> Arm:
     Args:
         robot: Name of a shipped robot, or path of a robot file.
         rig: Name of a rig, or path of its folder.
+        uncalibrated: Whether bellows take the curves of the robot file if the rig has none yet.
 
     Raises:
         RobotFileError, RigError, CurveError: One line each, saying what to do.
     """
     loaded = load_robot(robot)
     if all(s.kind == 'bellows' for s in loaded.segments):
-        return _calibrated_bellows(loaded, load_rig(rig))
+        loaded_rig = load_rig(rig)
+        if uncalibrated and not loaded_rig.calibration_file('pressure_length').exists():
+            return BellowsArm(loaded)
+        return _calibrated_bellows(loaded, loaded_rig)
     return _calibrated_bends(loaded, load_rig(rig))
+
+
+def uncalibrated_shape(arm: Arm, rig: str) -> str:
+    """Return which part of an arm's shape a rig has not calibrated, with the remedy, or ''."""
+    if isinstance(arm, BellowsArm):
+        loaded = load_rig(rig)
+        file = loaded.calibration_file('pressure_length')
+        if file.exists():
+            return ''
+        return (
+            f'lengths are those of the robot file, not measured: {file} does not exist; '
+            f'{remedy(loaded, "pressure_length")}'
+        )
+    nominal = [s.name for s in arm.robot.segments if getattr(s, 'nominal', False)]
+    if not nominal:
+        return ''
+    return (
+        f'the bend of {nominal[0]} is nominal, not measured: calibrate it, for a finger with '
+        '`softarm calibrate finger`'
+    )
 
 
 def load_bellows_arm(robot: str = 'two_module_arm', rig: str = VIRTUAL_RIG) -> BellowsArm:

@@ -3,8 +3,9 @@
 In: `pressures` (ChamberPressures). Out: `configuration` (ArmConfiguration) and /tf for every
 message; `body` (Marker) and `joint_states` (the rigid sections of the URDF) at
 `visualization_rate_hz` at most; static /tf of the base, which for a finger is its mount on the
-robot's flange. Without pressures nothing is published, and /diagnostics reports it. The robot must
-be driven by pressures alone; its frames share the prefix of the base frame, such as `soft_arm_` or
+robot's flange. Without pressures nothing is published, and /diagnostics reports it. A rig without
+calibrated curves takes those of the robot file, which /diagnostics reports. The robot must be
+driven by pressures alone; its frames share the prefix of the base frame, such as `soft_arm_` or
 `soft_gripper_`.
 """
 
@@ -17,7 +18,7 @@ from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
 from visualization_msgs.msg import Marker
 
 from soft_arm_description.urdf import joint_names
-from soft_arm_kinematics.arm import BellowsArm, load_arm
+from soft_arm_kinematics.arm import BellowsArm, load_arm, uncalibrated_shape
 from soft_arm_kinematics.configuration import Configuration
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ros import conversions
@@ -48,7 +49,7 @@ class ForwardKinematicsNode(Node):
     def __init__(self):
         super().__init__('forward_kinematics')
         settings = parameters.declare(self, ForwardKinematicsParameters)
-        self._arm = load_arm(settings.robot, settings.rig)
+        self._arm = load_arm(settings.robot, settings.rig, uncalibrated=True)
         self._robot = self._arm.robot
         if not self._arm.is_pressure_driven:
             kinds = ', '.join(f'{s.name} ({s.kind})' for s in self._robot.segments)
@@ -59,7 +60,7 @@ class ForwardKinematicsNode(Node):
         self._visualization_period_s = 1.0 / settings.visualization_rate_hz
         self._last_visualized: Time | None = None
         self._joint_names = joint_names(self._robot)
-        self._nominal = [s.name for s in self._robot.segments if getattr(s, 'nominal', False)]
+        self._nominal = uncalibrated_shape(self._arm, settings.rig)
         self._clipped_pa, self._fault, self._rate = 0.0, '', diagnostics.RateMeter(self.now_s)
         self._configuration = self.create_publisher(ArmConfiguration, 'configuration', qos.STATE)
         self._body = self.create_publisher(Marker, 'body', qos.STATE)
@@ -123,11 +124,7 @@ class ForwardKinematicsNode(Node):
             )
             return diagnostics.WARN, text, values
         if self._nominal:
-            text = (
-                f'the bend of {self._nominal[0]} is nominal, not measured: calibrate it, for a '
-                'finger with `softarm calibrate finger`'
-            )
-            return diagnostics.WARN, text, values
+            return diagnostics.WARN, self._nominal, values
         return diagnostics.OK, 'following the pressures', values
 
 

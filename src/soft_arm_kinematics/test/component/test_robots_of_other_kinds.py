@@ -9,6 +9,7 @@ import rclpy
 import yaml
 from rclpy.executors import SingleThreadedExecutor
 
+from soft_arm_description.calibration import CalibrationError
 from soft_arm_description.robot import load_robot, shipped_robots
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_kinematics.errors import KinematicsError
@@ -116,6 +117,24 @@ def test_sections_that_cannot_show_a_bend_do_not_end_forward_kinematics(start, t
     assert level == diagnostics.ERROR and 'use more sections' in message
     node._on_pressures(ChamberPressures(names=names, pressures_pa=[0.0] * 6))
     assert node._status()[0] == diagnostics.OK
+
+
+def test_a_rig_without_calibrations_has_the_shape_of_the_robot_file(start, tmp_path):
+    (tmp_path / 'rig.yaml').write_text('devices: real\nrobot: two_module_arm\n')
+    node = start(ForwardKinematicsNode, robot='two_module_arm', rig=tmp_path)
+    names = list(load_robot('two_module_arm').chambers)
+    node._on_pressures(ChamberPressures(names=names, pressures_pa=[0.0] * 6))
+    level, message, values = node._status()
+    assert level == diagnostics.WARN and values.get('ready') is not False
+    assert 'softarm calibrate curve' in message and 'pressure_length.yaml' in message
+
+
+def test_a_damaged_curve_is_refused(start, tmp_path):
+    (tmp_path / 'rig.yaml').write_text('devices: real\nrobot: two_module_arm\n')
+    (tmp_path / 'calibration').mkdir()
+    (tmp_path / 'calibration' / 'pressure_length.yaml').write_text('kind: extrinsics\n')
+    with pytest.raises(CalibrationError, match='pressure_length.yaml'):
+        start(ForwardKinematicsNode, robot='two_module_arm', rig=tmp_path)
 
 
 @pytest.mark.parametrize(
