@@ -38,7 +38,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         '--domain',
         type=whole_number_in(0, 232),
-        help='ROS domain (default: ROS_DOMAIN_ID; for --bag 231, where no rig runs)',
+        help='ROS domain (default: ROS_DOMAIN_ID; for --bag 231, where no rig runs, or the next '
+        'one below that is free)',
     )
     parser.add_argument(
         '--socket',
@@ -114,15 +115,14 @@ def _run(options: argparse.Namespace) -> int:
     if options.robot and options.bag is None:
         raise TwinError('--robot is for --bag; a running graph names its robots')
     with uninterrupted():  # rclpy is imported only when it is needed
-        from soft_arm_twin.ros import played_bag
         from soft_arm_twin.ros.graph_source import GraphSource
+        from soft_arm_twin.ros.played_bag import PlayedBag
 
     robots = {place: file for place, _, file in (text.rpartition('=') for text in options.robot)}
     domain = options.domain
     with ExitStack() as stack:
         if options.bag is not None:
-            domain = played_bag.DOMAIN if domain is None else domain
-            stack.enter_context(played_bag.PlayedBag(options.bag, domain))
+            domain = stack.enter_context(PlayedBag(options.bag, domain)).domain
         source = GraphSource(domain, robots, read_only=options.bag is not None)
         return show(stack.enter_context(source), options, listener)
 

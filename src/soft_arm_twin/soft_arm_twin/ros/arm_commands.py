@@ -16,7 +16,7 @@ from soft_arm_twin.controls import Button, Control, Slider, Switch
 from soft_arm_twin.graph.soft_robot import SoftRobot
 from soft_arm_twin.ros.commands import Vent
 from soft_arm_twin.ros.goals import Goals, cancel_button
-from soft_arm_twin.ros.live_graph import LiveGraph
+from soft_arm_twin.ros.live_graph import RESPONSE_TIMEOUT_S, LiveGraph
 from soft_arm_twin.ros.target_handle import TargetHandle, point_message, point_text
 from soft_arm_twin.source import Answer, TextBlock
 
@@ -45,7 +45,8 @@ class ArmCommands:
         self._publisher: Any = None
         self._by_hand_pa = dict.fromkeys(arm.robot.chambers, 0.0)
         self._target = TargetHandle(arm)
-        self._solving, self._reachable_m, self._preview = False, None, ('drag the target',)
+        self._solving: tuple[float, Any] | None = None  # time of the request, and its future
+        self._reachable_m, self._preview = None, ('drag the target',)
         self._drawing, self._path_m, self._speed_m_s = False, list[np.ndarray](), 0.02
         graph.node.create_timer(COMMAND_PERIOD_S, self._send_by_hand)
 
@@ -122,8 +123,7 @@ class ArmCommands:
         point_m = self._target.drag(value)
         if self._drawing:
             self._draw(point_m)
-        if not self._solving:
-            self._graph.post(self._solve_newest)
+        self._graph.post(self._solve_newest)
         return Answer(True)
 
     def _draw(self, point_m: np.ndarray) -> None:
@@ -134,19 +134,21 @@ class ArmCommands:
     def _solve_newest(self) -> None:
         """Request solutions of the newest target, one request at a time."""
         target_m = self._target.point_m
+        if self._solving and time.monotonic() - self._solving[0] > RESPONSE_TIMEOUT_S:
+            self._solve.remove_pending_request(self._solving[1])  # the node has ended meanwhile
+            self._solving = None
         if target_m is None or self._solving:
             return
         if not self._solve.service_is_ready():
             self._preview = ('solve_ik is not offered: inverse_kinematics does not run, or loads',)
             return
-        self._solving = True
         request = SolveIK.Request(target=point_message(target_m), max_solutions=0)
-        self._solve.call_async(request).add_done_callback(
-            lambda future: self._solved(target_m, future.result())
-        )
+        future = self._solve.call_async(request)
+        self._solving = time.monotonic(), future
+        future.add_done_callback(lambda future: self._solved(target_m, future.result()))
 
     def _solved(self, target_m: np.ndarray, response: SolveIK.Response) -> None:
-        self._solving = False
+        self._solving = None
         if response.solutions:
             best = response.solutions[0]
             arcs = best.configuration

@@ -57,7 +57,8 @@ class LiveGraph(Session):
         self.known, self._on_system = KnownGraph(self.now_s), on_system
         self._robots = {place.strip('/'): file for place, file in (robots or {}).items()}
         self.asked_s = -math.inf
-        self._asked: set[str] = set()
+        self._asked: set[str] = set()  # topics whose system is known, or cannot be drawn
+        self._pending: dict[str, tuple[float, Any]] = {}  # time of the request and its client
         self._takes: dict[str, list[Callable[[Any, float], None]]] = {}
 
     def listen(self) -> None:
@@ -98,7 +99,7 @@ class LiveGraph(Session):
     def _look(self) -> None:
         for topic, types in self.node.get_topic_names_and_types():
             namespace, _, name = topic.rpartition('/')
-            if topic in self._asked:
+            if topic in self._asked or self._is_pending(topic):
                 continue
             if 'soft_arm_msgs/msg/ControllerState' in types:
                 self._asked.add(topic)
@@ -123,10 +124,13 @@ class LiveGraph(Session):
             if not client.service_is_ready():
                 self.node.destroy_client(client)
                 return  # retried at the next look
-            self._asked.add(topic)
+            self._pending[topic] = time.monotonic(), client
 
             def answered(future: Any, client: Any = client, publisher: str = publisher) -> None:
+                if self._pending.pop(topic, (0.0, None))[1] is not client:
+                    return  # too late: it has been asked again
                 self.node.destroy_client(client)
+                self._asked.add(topic)
                 values = [value.string_value for value in future.result().values]
                 if len(values) != len(names) or not all(values):
                     self.event('warning', f'{publisher} has no parameter {names[0]}: not drawn')
@@ -134,6 +138,15 @@ class LiveGraph(Session):
                 self._add(publisher, values, add)
 
             client.call_async(GetParameters.Request(names=names)).add_done_callback(answered)
+
+    def _is_pending(self, topic: str) -> bool:
+        """Return whether an answer is awaited; give up a request of which the node has ended."""
+        asked_s, client = self._pending.get(topic, (-math.inf, None))
+        if time.monotonic() - asked_s < RESPONSE_TIMEOUT_S:
+            return True
+        if self._pending.pop(topic, None):
+            self.node.destroy_client(client)
+        return False
 
     def _add_reported(self, topic: str, names: list[str], add: Callable[..., None]) -> None:
         """Add with the values in the diagnostics, as soon as they have been received."""

@@ -3,14 +3,17 @@
 import sys
 import threading
 from pathlib import Path
+from socket import socket
 from typing import Self
 
+from soft_arm_node_kit.node_names import AlreadyRunsError, hold
 from softarm_cli.bags.file import open_bag, warn_of_cut
 from softarm_cli.bags.replay import Replay
 from softarm_cli.errors import BagError
 from softarm_cli.ros.bag_player import play
 
-DOMAIN = 231  # not used by rigs, so that a replay moves nothing
+DOMAINS = range(231, 221, -1)
+"""ROS domains of played bags; rigs do not use them, so that a replay moves nothing."""
 
 
 class PlayedBag:
@@ -18,16 +21,20 @@ class PlayedBag:
 
     Args:
         path: Folder of the bag.
+        domain: ROS domain; None is the first of `DOMAINS` into which no other bag is played.
+
+    Attributes:
         domain: ROS domain.
 
     Raises:
-        BagError: If the bag does not exist or is damaged.
+        BagError: If the bag does not exist or is damaged, or bags are played into all `DOMAINS`.
     """
 
-    def __init__(self, path: Path, domain: int):
+    def __init__(self, path: Path, domain: int | None = None):
         with open_bag(path) as bag:
             warn_of_cut(bag, 'twin')
-        self._path, self._replay = path, Replay(commands=True, domain=domain)
+        self.domain, self._lock = _free_domain() if domain is None else (domain, None)
+        self._path, self._replay = path, Replay(commands=True, domain=self.domain)
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name='played_bag', daemon=True)
 
@@ -38,6 +45,8 @@ class PlayedBag:
     def __exit__(self, *error: object) -> None:
         self._stop.set()
         self._thread.join()
+        if self._lock:
+            self._lock.close()
 
     def _run(self) -> None:
         try:
@@ -45,3 +54,16 @@ class PlayedBag:
                 play(self._path, self._replay, self._stop)
         except BagError as error:
             sys.stderr.write(f'twin: {error}\n')
+
+
+def _free_domain() -> tuple[int, socket]:
+    """Return a domain without a played bag, and the lock on it."""
+    for domain in DOMAINS:
+        try:
+            return domain, hold('/played_bag', str(domain))
+        except AlreadyRunsError:
+            continue
+    raise BagError(
+        f'bags are played into all of the ROS domains {DOMAINS[-1]} to {DOMAINS[0]}: end one of '
+        'the twins, or give --domain'
+    )

@@ -13,6 +13,8 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Point
 from lifecycle_msgs.srv import ChangeState
 from rclpy.action import ActionServer
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.task import Future
 from sensor_msgs.msg import CameraInfo, Image, JointState
 from std_msgs.msg import Header
 from std_srvs.srv import Trigger
@@ -41,7 +43,7 @@ class Rig(SpinningNode):
         super().__init__('rig', '/soft_arm')
         self.declare_parameter('robot', 'two_module_arm')
         self.vents, self.goals, self.commands = 0, [], []
-        self.talks = True
+        self.talks, self.answers_ik, self.ik_requests = True, True, 0
         low, high = ARM.pressure_limits_pa
         self.shape = ARM.at(ARM.q_at(low + 0.7 * (high - low)))
         self._configuration = self.create_publisher(ArmConfiguration, 'configuration', 1)
@@ -56,7 +58,8 @@ class Rig(SpinningNode):
         )
         self.create_service(Trigger, 'vent', self._vent)
         self.create_service(ChangeState, 'pneumatic_driver/change_state', self._change)
-        self.create_service(SolveIK, 'solve_ik', self._solve)
+        at_once = ReentrantCallbackGroup()  # also while another request is not answered
+        self.create_service(SolveIK, 'solve_ik', self._solve, callback_group=at_once)
         self._server = ActionServer(self, MoveTip, 'move_tip', self._move)
         self.create_timer(PERIOD_S, self._publish)
         self.spin()
@@ -107,7 +110,10 @@ class Rig(SpinningNode):
         response.success = True
         return response
 
-    def _solve(self, request, response):
+    async def _solve(self, request, response):
+        self.ik_requests += 1
+        if not self.answers_ik:
+            await Future()
         if request.target.z > 0.3:
             response.error_code = SolveIK.Response.OUTSIDE_WORKSPACE
             response.error_msg = 'target is 50 mm outside the workspace'
@@ -223,6 +229,19 @@ def test_outside_the_workspace_the_nearest_point_is_offered(page, rig):
     page.wait(lambda: 'outside the workspace' in page.texts(), 'the refusal')
     assert page.command('soft_arm/move').accepted
     page.wait(lambda: rig.goals and rig.goals[-1][2] == 0.3, 'the goal at the nearest point')
+
+
+def test_the_preview_goes_on_after_a_request_without_an_answer(page, rig):
+    before, rig.answers_ik = rig.ik_requests, False
+    page.drag([0.01, 0.02, 0.26])
+    page.wait(lambda: rig.ik_requests > before, 'the request')
+    rig.answers_ik = True
+
+    def previewed():
+        page.drag([0.01, 0.02, 0.25])
+        return 'reachable: 1 solutions' in page.texts()
+
+    page.wait(previewed, 'the preview')
 
 
 def test_pressures_by_hand_end_with_control(page, rig):

@@ -62,3 +62,10 @@ def test_the_robot_of_a_bag_moves_and_has_no_controls(bag, robots, ros_domain):
 def test_a_missing_bag_is_refused(tmp_path):
     with pytest.raises(BagError, match='does not exist'):
         PlayedBag(tmp_path / 'none', 1)
+
+
+def test_two_bags_are_played_into_two_domains(bag):
+    with PlayedBag(bag) as first, PlayedBag(bag) as second:
+        domains = first.domain, second.domain
+    with PlayedBag(bag) as third:
+        assert third.domain == domains[0] != domains[1]
