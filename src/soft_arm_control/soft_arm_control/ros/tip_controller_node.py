@@ -2,11 +2,11 @@
 
 In: actions `move_tip` and `follow_path` (see tip_goals.py); `pressures`, `tip_pose`, an image's
 `color/camera_info`, `/diagnostics` (why tip_tracker finds no tip). Out: `pressure_command` at 50 Hz
-from the first goal on, `target`. A lost tip, a stale camera or missing pressures end the goal.
+from the first goal on, `target` when it changes. A lost tip, a stale camera or missing pressures
+end the goal.
 """
 
 from collections import deque
-from dataclasses import dataclass
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -18,6 +18,7 @@ from soft_arm_control.errors import MessageError
 from soft_arm_control.ros import conversions
 from soft_arm_control.ros.driver_state import DriverState
 from soft_arm_control.ros.inputs import Inputs
+from soft_arm_control.ros.tip_controller_parameters import TipControllerParameters
 from soft_arm_control.ros.tip_goals import TipGoals
 from soft_arm_control.tip.command_shaper import PERIOD_S
 from soft_arm_control.tip.controller import Status, TipController
@@ -30,30 +31,13 @@ from soft_arm_node_kit import diagnostics, qos
 from soft_arm_node_kit.graph import OnlyPublisher
 from soft_arm_node_kit.messages import pressures_from_msg
 from soft_arm_node_kit.node import Node
-from soft_arm_node_kit.parameters import declare, parameter
+from soft_arm_node_kit.parameters import declare
 from soft_arm_node_kit.runner import run
 from soft_arm_node_kit.ticker import Ticker
 
 MAX_LATENCY_SAMPLES = 3000
 MARKER_TICKS = 5
 MAX_REASON_LENGTH = 100  # characters of the tracker's message
-
-
-@dataclass(frozen=True)
-class TipControllerParameters:
-    """Parameters of the node."""
-
-    robot: str = parameter(description='name or path of the robot file')
-    rig: str = parameter(description='rig whose calibration is used')
-    measured: bool = parameter(
-        True, 'whether anything measures the tip; false: only goals in open loop can be reached'
-    )
-    tolerance_m: float = parameter(
-        0.001, 'tolerance of a goal without one [m]', minimum=1e-4, maximum=0.1
-    )
-    timeout_s: float = parameter(
-        10.0, 'timeout of a goal without one [s]', minimum=0.1, maximum=600.0
-    )
 
 
 class TipControllerNode(Node):
@@ -78,9 +62,8 @@ class TipControllerNode(Node):
         self._command = OnlyPublisher(self, ChamberPressures, 'pressure_command', qos.COMMAND)
         self._command_rate = diagnostics.RateMeter(self.now_s)
         self._marker = self.create_publisher(Marker, 'target', qos.LATCHED)
-        self._goals = TipGoals(
-            self, self._arm, self._controller, p.tolerance_m, p.timeout_s, self._command.others
-        )
+        self._shown_m: np.ndarray | None = None  # target of the newest marker
+        self._goals = TipGoals(self, self._arm, self._controller, p, self._command.others)
         self._ticker = Ticker(self, PERIOD_S, self._tick, phase_s=PERIOD_S / 2)
         diagnostics.Reporter(self, self._arm.robot.name, self._report)
 
@@ -120,8 +103,13 @@ class TipControllerNode(Node):
             self._latencies_s.append(self.now_s() - self._uncommanded_stamp_s)
             self._uncommanded_stamp_s = None
         self._ticks += 1
-        target_m = self._controller.target_m
-        if target_m is not None and self._ticks % MARKER_TICKS == 0:
+        if self._ticks % MARKER_TICKS == 0:
+            self._show_target(self._controller.target_m)
+
+    def _show_target(self, target_m: np.ndarray | None) -> None:
+        """Publish the marker of a target [m] that has changed."""
+        if target_m is not None and not np.array_equal(target_m, self._shown_m):
+            self._shown_m = target_m
             self._marker.publish(conversions.target_marker(target_m, self._arm.robot, self))
 
     def _report(self) -> tuple[bytes, str, dict]:

@@ -17,6 +17,7 @@ from soft_arm_control.errors import (
 )
 from soft_arm_control.ros import conversions
 from soft_arm_control.ros.goal_runner import Action, GoalRunner, Job
+from soft_arm_control.ros.tip_controller_parameters import TipControllerParameters
 from soft_arm_control.ros.tip_targets import in_base_frame, rejected
 from soft_arm_control.tip.controller import TipController
 from soft_arm_control.tip.goal_planning import free_actuators, plan
@@ -38,7 +39,7 @@ class TipGoals:
         node: The node; it calls `before_tick` and `after_tick` of `runner` at each control tick.
         arm: Model of the arm.
         controller: Tracks the goals.
-        tolerance_m, timeout_s: Defaults for goals without them [m], [s].
+        parameters: Defaults for goals, and whether anything measures the tip.
         others: Returns the names of other nodes that command the same arm.
     """
 
@@ -47,16 +48,14 @@ class TipGoals:
         node: Node,
         arm: Arm,
         controller: TipController,
-        tolerance_m: float,
-        timeout_s: float,
+        parameters: TipControllerParameters,
         others: Callable[[], list[str]],
     ):
         self._node = node
         self._arm = arm
         self._controller = controller
         self._others = others
-        self._tolerance_m = tolerance_m
-        self._timeout_s = timeout_s
+        self._parameters = parameters
         self._frames = TargetFrames(node, arm.robot.base.frame)
         self._ik = node.create_client(SolveIK, 'solve_ik')
         move_tip = Action(
@@ -82,15 +81,14 @@ class TipGoals:
 
     async def _start_move(self, job: Job) -> None:
         request = job.handle.request
-        tolerance_m = request.tolerance_m or self._tolerance_m
-        timeout_s = request.timeout_s or self._timeout_s
+        tolerance_m = request.tolerance_m or self._parameters.tolerance_m
+        timeout_s = request.timeout_s or self._parameters.timeout_s
         await self._start(job, [request.target], [0.0], tolerance_m, timeout_s)
 
     async def _start_path(self, job: Job) -> None:
         request = job.handle.request
-        await self._start(
-            job, request.waypoints, request.times_s, self._tolerance_m, self._timeout_s
-        )
+        tolerance_m, timeout_s = self._parameters.tolerance_m, self._parameters.timeout_s
+        await self._start(job, request.waypoints, request.times_s, tolerance_m, timeout_s)
 
     async def _start(
         self,
@@ -106,6 +104,11 @@ class TipGoals:
                 'end it, since one node at a time may command the arm'
             )
         request = job.handle.request
+        if not self._parameters.measured and not request.open_loop:
+            raise GoalError(
+                'nothing measures the tip, since tip_source is none: set open_loop, which '
+                '`softarm move --open-loop` does, or launch with another tip_source'
+            )
         # Report a wrong segment before any wait.
         free_actuators(self._arm.robot, request.held_segments)
         points_m, axes = await in_base_frame(job, self._frames, targets)

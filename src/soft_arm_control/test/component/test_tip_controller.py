@@ -192,6 +192,17 @@ def test_the_command_follows_a_path(rig, tmp_path, capsys):
     assert 'waypoint' in capsys.readouterr().err
 
 
+def test_the_marker_of_the_target_is_published_when_it_changes(rig):
+    rig.wait(lambda: is_ok(rig), 'a goal can be taken')
+    x, y, z = (value + 0.01 for value in rig.tip_m)
+    before, commanded = len(rig.markers), len(rig.commands)
+    assert rig.move(point=Point(x=x, y=y, z=z), tolerance_m=0.1).error_code == MoveTip.Result.NONE
+    rig.wait(lambda: len(rig.commands) > commanded + 100, 'the arm is held for 2 s')
+    assert len(rig.markers) == before + 1
+    marked = rig.markers[-1].pose.position
+    assert [marked.x, marked.y, marked.z] == pytest.approx([x, y, z])
+
+
 def test_an_interrupt_while_a_message_is_taken_loses_nothing(rig, monkeypatch):
     """Raised there, KeyboardInterrupt becomes a TypeError, or an answer is lost."""
     make, interrupted = MoveTip.Impl.FeedbackMessage.__init__, []
@@ -233,6 +244,20 @@ def test_the_arm_is_vented_by_the_command(rig, capsys):
         assert vent.main([]) == 0 and vented and 'vented' in capsys.readouterr().out
     finally:
         rig.called(lambda: rig.destroy_service(service))
+
+
+def test_where_nothing_measures_the_tip_a_closed_loop_goal_is_refused(rig):
+    process = start_controller('/unmeasured', 'measured:=false')
+    try:
+        feedback = '/unmeasured/move_tip/_action/feedback'
+        rig.wait(lambda: rig.count_publishers(feedback), 'the action is offered')
+        with ArmClient('unmeasured') as arm:
+            result = arm.move(tip_target((0, 0, 0.2)), NEVER_M, 60.0, lambda *_: None)
+    finally:
+        process.kill()
+        process.communicate()
+    assert result.error_code == MoveTip.Result.INVALID_GOAL
+    assert 'nothing measures the tip' in result.error_msg and 'open_loop' in result.error_msg
 
 
 def test_a_second_controller_ends_and_names_the_first(rig, process):

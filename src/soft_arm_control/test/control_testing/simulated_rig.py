@@ -9,6 +9,7 @@ from rclpy.task import Future
 from sensor_msgs.msg import CameraInfo
 from std_msgs.msg import Header
 from tf2_ros import StaticTransformBroadcaster
+from visualization_msgs.msg import Marker
 
 from control_testing.controller_rig import ControllerRig, start
 from soft_arm_control.tip.command_shaper import PERIOD_S
@@ -21,8 +22,9 @@ from soft_arm_node_kit import qos
 TARGET = Point(x=0.0, y=0.0, z=0.2)
 
 
-def start_controller(namespace):
-    return start('tip_controller', 'robot:=two_module_arm', 'rig:=virtual', namespace=namespace)
+def start_controller(namespace, *parameters):
+    given = ('robot:=two_module_arm', 'rig:=virtual', *parameters)
+    return start('tip_controller', *given, namespace=namespace)
 
 
 class Rig(ControllerRig):
@@ -33,6 +35,7 @@ class Rig(ControllerRig):
         self.arm = load_arm()
         self.tip_m = self.arm.at(self.arm.lengths([0.0] * 6)).tip_m.tolist()
         self.commands, self.questions, self._service, self._offer = [], [], None, None
+        self.markers = []
         self._held = None
         self._pressures = self.create_publisher(ChamberPressures, 'pressures', qos.STATE)
         self._tip_pose = self.create_publisher(PoseWithCovarianceStamped, 'tip_pose', qos.STATE)
@@ -45,6 +48,7 @@ class Rig(ControllerRig):
         self.create_subscription(
             ChamberPressures, 'pressure_command', self.commands.append, qos.COMMAND
         )
+        self.create_subscription(Marker, 'target', self.markers.append, qos.LATCHED)
         self.move_tip, self.follow_path = (
             ActionClient(self, MoveTip, 'move_tip'),
             ActionClient(self, FollowPath, 'follow_path'),
