@@ -1,6 +1,7 @@
 """Base classes of the nodes: parameters given at start are declared, and override QoS policies."""
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import rclpy.lifecycle
@@ -17,7 +18,13 @@ from soft_arm_node_kit.qos import NamedProfile
 
 
 class Node(rclpy.node.Node):
-    """A node whose topics with a named QoS profile take overrides; see `qos` and `parameters`."""
+    """A node whose topics with a named QoS profile take overrides; see `qos` and `parameters`.
+
+    Attributes:
+        companions: Further nodes of the process, which `runner` runs with this one.
+    """
+
+    companions: Sequence[rclpy.node.Node] = ()
 
     def __init__(self, name: str, **options: Any):
         super().__init__(name, automatically_declare_parameters_from_overrides=True, **options)

@@ -56,7 +56,8 @@ def _run(make_node: Callable[[], Node], args: list[str] | None) -> int:
         in_order = any(node.guards) or node.get_parameter('use_sim_time').value
         executor = make_executor(in_order)
         _refuse_impossible_transitions(node)
-        executor.add_node(node)
+        for each in (node, *getattr(node, 'companions', ())):
+            executor.add_node(each)
         while not stopping and rclpy.ok():  # type: ignore[attr-defined]
             executor.spin_once(timeout_sec=0.1)  # signals are handled between two waits
     except ExternalShutdownException:

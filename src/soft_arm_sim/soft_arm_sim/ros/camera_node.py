@@ -1,9 +1,11 @@
 """Node of a virtual RGB-D camera."""
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Time
+from rclpy.parameter import Parameter
 from sensor_msgs.msg import CameraInfo, Image
 from tf2_ros import StaticTransformBroadcaster
 
@@ -17,7 +19,7 @@ from soft_arm_sim.simulated_frames import Frame
 
 
 class CameraNode(Node):
-    """Publishes colour and aligned depth with one stamp.
+    """Publishes colour and aligned depth with one stamp; a companion of the virtual rig's node.
 
     Args:
         name: Name of the node, with which its optical frame begins.
@@ -26,7 +28,7 @@ class CameraNode(Node):
         image: Intrinsics that it states.
         distortion: Lens that it states: k1, k2, p1, p2, k3.
         frames: Static transforms.
-        clock: Returns the time [s] for the rate of the frames; None: steady time.
+        simulated: Whether its time is that of /clock.
     """
 
     def __init__(
@@ -37,16 +39,16 @@ class CameraNode(Node):
         image: parameters.Image,
         distortion: Sequence[float] = (0.0,) * 5,
         frames: Sequence[Frame] = (),
-        clock: Callable[[], float] | None = None,
+        simulated: bool = False,
     ):
         # The arguments of this process name and place the virtual rig, not its camera.
         super().__init__(
             name,
             namespace=namespace,
             use_global_arguments=False,
-            start_parameter_services=False,
+            parameter_overrides=[Parameter('use_sim_time', value=simulated)],
         )
-        self.meter = RateMeter(clock) if clock else RateMeter()
+        self.meter = RateMeter(self.now_s if simulated else time.monotonic)
         self.optical_frame = f'{name}_color_optical_frame'
         self._image, self._distortion = image, distortion
         self._streams = [

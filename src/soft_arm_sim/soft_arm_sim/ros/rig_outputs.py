@@ -101,7 +101,7 @@ class RigOutputs:
                 (f'{camera_name}_{parent}', f'{camera_name}_{child}', np.array(T, float))
                 for parent, child, T in _D435I_FRAMES
             ],
-            clock=node.now_s,
+            simulated=node.get_parameter('use_sim_time').value,
         )
         devices.callback(self.camera_node.destroy_node)
 

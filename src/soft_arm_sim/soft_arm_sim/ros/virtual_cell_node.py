@@ -92,6 +92,7 @@ class VirtualCellNode(Node):
                 [(robot.base.frame, 'finger_camera_color_optical_frame', nominal)],
             )
             devices.callback(self._camera_node.destroy_node)
+            self.companions = (self._camera_node,)
             self._devices = devices.pop_all()
         self._gripper = self.create_publisher(GripperState, '~/debug/gripper_truth', qos.STATE)
         self._angles = self.create_publisher(JointState, '~/debug/piece_angles_truth', qos.STATE)

@@ -91,7 +91,7 @@ class VirtualRigNode(Node):
         camera = camera_of(robot, p.camera_file)
         with ExitStack() as devices:  # closes them if a later one fails
             outputs = RigOutputs(self, robot, camera, jig, p.camera_name, p.plant_seed, devices)
-            self._camera = outputs.camera
+            self._camera, self.companions = outputs.camera, (outputs.camera_node,)
             self._rig: RealTimeRig | LockstepRig
             if self.get_parameter('use_sim_time').value:
                 self._rig = LockstepRig(

@@ -3,10 +3,12 @@
 import pytest
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
+from rcl_interfaces.srv import GetParameters
 from rclpy.parameter import Parameter
 from rclpy.time import Time
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Image
+from tf2_msgs.msg import TFMessage
 
 from soft_arm_node_kit import qos
 from soft_arm_node_kit.node import Node
@@ -37,10 +39,16 @@ class Watching(SpinningNode):
         topic = '/camera/camera/color/image_raw'
         self.create_subscription(Image, topic, self._on_image, qos.SENSOR)
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_status, qos.STATE)
+        self.static_frames = []
+        self.create_subscription(TFMessage, '/tf_static', self._on_static, qos.LATCHED)
+        self.camera = self.create_client(GetParameters, '/camera/camera/get_parameters')
         self.spin()
 
     def _on_clock(self, message):
         self.times_s.append(1e-9 * Time.from_msg(message.clock).nanoseconds)
+
+    def _on_static(self, message):
+        self.static_frames += message.transforms
 
     def _on_image(self, message):
         stamp = Time.from_msg(message.header.stamp)
@@ -75,6 +83,17 @@ def answering(rig):
     yield node
     rig._executor.remove_node(node)
     node.destroy_node()
+
+
+def test_the_camera_is_a_node_on_the_clock_of_the_graph(rig, answering):
+    rig.wait(rig.camera.service_is_ready, 'the parameters of the camera')
+    answer = rig.called(
+        lambda: rig.camera.call_async(GetParameters.Request(names=['use_sim_time']))
+    )
+    rig.wait(answer.done, 'the camera answers')
+    assert answer.result().values[0].bool_value
+    rig.wait(lambda: rig.static_frames, 'the frames of the camera')
+    assert all(frame.header.stamp.sec < 1000 for frame in rig.static_frames)
 
 
 def test_time_goes_on_in_ticks_when_all_have_answered(rig, answering):
