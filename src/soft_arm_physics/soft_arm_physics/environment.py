@@ -12,6 +12,8 @@ to -1..1. An observation holds what a laboratory could measure: see `RobotEnviro
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from numbers import Integral
+from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,7 +109,7 @@ class RobotEnvironment(gymnasium.Env[np.ndarray, np.ndarray]):
         self, *, seed: int | None = None, options: Info | None = None
     ) -> tuple[np.ndarray, Info]:
         """Go back to the start, at rest; `begin` may change it."""
-        super().reset(seed=seed)
+        super().reset(seed=None if seed is None else index(seed))  # NumPy's integers too
         self.simulation.reset()
         for robot in self.simulation.robots.values():
             robot.actuate(robot.rest_u)
@@ -199,7 +201,7 @@ class RobotVectorEnvironment(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, 
         self, *, seed: int | Sequence[int | None] | None = None, options: Info | None = None
     ) -> tuple[np.ndarray, Info]:
         """Reset all environments; environment i gets seed + i of a single seed."""
-        if seed is None or isinstance(seed, int):
+        if seed is None or isinstance(seed, Integral):
             seeds = [None if seed is None else seed + i for i in range(self.num_envs)]
         else:
             seeds = list(seed)

@@ -55,6 +55,15 @@ def make_with_cube():
     )
 
 
+def test_integers_of_numpy_are_seeds():
+    one, many = make_with_cube(), RobotVectorEnvironment(make_with_cube, 2)
+    expected = [one.reset(seed=seed)[0] for seed in (3, 4)]
+    np.testing.assert_array_equal(one.reset(seed=np.int64(3))[0], expected[0])
+    for seeds in (np.uint32(3), np.array([3, 4]), [np.int64(3), 4]):
+        np.testing.assert_array_equal(many.reset(seed=seeds)[0], expected)
+    many.close()
+
+
 @pytest.mark.parametrize('maker', [make, make_with_cube])
 def test_it_passes_the_check_of_gymnasium(maker):
     environment = maker()
