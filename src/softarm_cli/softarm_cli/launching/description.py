@@ -204,7 +204,7 @@ class _Reader:
         self._environment[self._value(element, 'name')] = self._value(element, 'value')
 
     def _include(self, element: Element) -> None:
-        element.check({'file'} | _CONDITIONS, {'arg'})
+        element.check({'file'} | _CONDITIONS, {'arg', 'let'})
         for argument in element.children:
             argument.check({'name', 'value'})
             self.variables[self._value(argument, 'name')] = self._value(argument, 'value')

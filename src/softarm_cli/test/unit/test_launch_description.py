@@ -92,6 +92,15 @@ def test_groups_are_scopes_and_includes_are_not(launch, package, tmp_path):
     assert processes[4].command == ('echo', 'yes')
 
 
+@pytest.mark.parametrize('tag', ['arg', 'let'])
+def test_arguments_of_an_included_file(launch, tmp_path, tag):
+    (tmp_path / 'inner.launch.xml').write_text(
+        '<launch><arg name="who" default="nobody"/><executable cmd="echo $(var who)"/></launch>'
+    )
+    given = f'<include file="$(dirname)/inner.launch.xml"><{tag} name="who" value="me"/></include>'
+    assert launch(given).processes[0].command == ('echo', 'me')
+
+
 def test_declared_arguments_are_listed_without_values(tmp_path):
     (tmp_path / 'inner.launch.xml').write_text(
         '<launch><arg name="deep" description="from the include"/></launch>'
