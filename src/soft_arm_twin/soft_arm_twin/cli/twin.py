@@ -74,6 +74,13 @@ def add_address(parser: CommandLine) -> None:
         default=DEFAULT_PORT,
         help='TCP port; 0: any free one (default: %(default)s)',
     )
+    parser.add_argument(
+        '--allow-host',
+        action='append',
+        default=[],
+        metavar='HOST:PORT',
+        help='further address of the page, such as localhost:9000 for a forwarded port; repeatable',
+    )
     parser.add_argument('--no-browser', action='store_true', help='do not open the page')
 
 
@@ -99,6 +106,7 @@ def show(source: object, options: argparse.Namespace, listener: socket.socket | 
             options.port,
             ready=ready,
             listener=listener,
+            further_hosts=options.allow_host,
         )
 
     try:

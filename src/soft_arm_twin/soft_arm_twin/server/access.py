@@ -55,11 +55,14 @@ class Access:
         host: Address of the server.
         port: Port of the server.
         token: Required cookie, or None.
+        further_hosts: Further values of the header Host, such as `localhost:9000` for a forwarded
+            port.
     """
 
     host: str
     port: int
     token: str | None
+    further_hosts: tuple[str, ...] = ()
 
     @property
     def url(self) -> str:
@@ -78,8 +81,14 @@ class Access:
     def _refusal(self, request: web.Request) -> str | None:
         names = (self._name, *(LOOPBACK if is_loopback(self.host) else ()))
         hosts = request.headers.getall('Host', [])
-        if len(hosts) != 1 or hosts[0] not in {f'{name}:{self.port}' for name in names}:
-            return f'Host is not the address of this server: open {names[0]}:{self.port}'
+        known = {*(f'{name}:{self.port}' for name in names), *self.further_hosts}
+        if len(hosts) != 1 or hosts[0] not in known:
+            host = hosts[0] if len(hosts) == 1 else 'HOST:PORT'
+            return (
+                f'Host {", ".join(hosts)!r} is not the address of this server, '
+                f'{names[0]}:{self.port}. Through a forwarded port use the same port on both '
+                f'sides, or start the twin with --allow-host {host}'
+            )
         origins = request.headers.getall('Origin', [])
         if origins not in ([], [f'http://{hosts[0]}']):
             return 'Origin is not this page: another site may not speak to this server'

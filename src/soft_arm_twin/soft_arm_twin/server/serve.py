@@ -4,7 +4,7 @@ import asyncio
 import errno
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from importlib.resources import files
@@ -28,6 +28,7 @@ async def serve(
     token: str | None = None,
     ready: Callable[[str], None] = lambda url: None,
     listener: socket.socket | None = None,
+    further_hosts: Sequence[str] = (),
 ) -> None:
     """Serve a source until cancelled; an error of the source also ends the server.
 
@@ -39,13 +40,14 @@ async def serve(
             is given.
         ready: Called with the URL to open as soon as the server listens; it holds the token.
         listener: Listening socket at `host`; None: one is opened at `port`.
+        further_hosts: Further addresses HOST:PORT of the page, as browsers see them.
 
     Raises:
         AddressError: If the address is not of this machine, or the port is taken.
     """
     token = token_for(host, token)
     listener = listener or _listen(host, port)
-    access = Access(host, listener.getsockname()[1], token)
+    access = Access(host, listener.getsockname()[1], token, tuple(further_hosts))
     server = TwinServer(source)
     app = web.Application(middlewares=[access.middleware])
     app.on_response_prepare.append(access.set_headers)
@@ -69,6 +71,7 @@ def serving(
     host: str = DEFAULT_HOST,
     port: int = DEFAULT_PORT,
     token: str | None = None,
+    further_hosts: Sequence[str] = (),
 ) -> Iterator[str]:
     """Serve a source from a thread while the context is open; yield the URL.
 
@@ -78,7 +81,8 @@ def serving(
     stop: Future[Callable[[], object]] = Future()
 
     async def run() -> None:
-        task = asyncio.create_task(serve(source, host, port, token, url.set_result))
+        served = serve(source, host, port, token, url.set_result, further_hosts=further_hosts)
+        task = asyncio.create_task(served)
         loop = asyncio.get_running_loop()
         stop.set_result(lambda: loop.call_soon_threadsafe(task.cancel))
         try:

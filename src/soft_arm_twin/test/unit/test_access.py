@@ -88,6 +88,16 @@ def test_a_name_that_was_bound_to_our_address_is_refused(url, host):
     assert upgrade(url, Host=host, Origin=f'http://{host}') in (400, 403)
 
 
+def test_the_address_of_a_forwarded_port_is_let_in_where_it_is_named(url):
+    status, _, text = ask(url, Host='localhost:9000')
+    assert status == 403 and '--allow-host localhost:9000' in text
+    with serving(WavingTube(), port=0, further_hosts=['localhost:9000']) as forwarded:
+        assert ask(forwarded, Host='localhost:9000')[0] == 200
+        assert upgrade(forwarded, Host='localhost:9000', Origin='http://localhost:9000') == 101
+        assert upgrade(forwarded, Host='localhost:9000', Origin='http://evil.example') == 403
+        assert ask(forwarded, Host='localhost:9001')[0] == 403
+
+
 @pytest.mark.parametrize('method', ['POST', 'OPTIONS', 'HEAD'])
 def test_nothing_but_get(url, method):
     assert ask(url, method=method)[0] == 405

@@ -25,7 +25,7 @@ def test_a_repeated_signal_does_not_interrupt_the_end(monkeypatch, handlers, num
         await asyncio.sleep(60.0)
 
     monkeypatch.setattr(twin, 'serve', serve)
-    options = argparse.Namespace(host='127.0.0.1', port=0, no_browser=True)
+    options = argparse.Namespace(host='127.0.0.1', port=0, no_browser=True, allow_host=[])
     assert twin.show(None, options) == 0
     assert signal.getsignal(number) is signal.SIG_IGN
     os.kill(os.getpid(), number)  # as ros2 launch does after Ctrl-C, while the graph is left
