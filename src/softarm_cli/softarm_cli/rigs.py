@@ -4,6 +4,8 @@ import re
 import shutil
 from dataclasses import dataclass
 
+import yaml
+
 from soft_arm_description.calibration import COMMANDS, CalibrationError, load_header
 from soft_arm_description.rig import (
     REAL,
@@ -68,6 +70,15 @@ _FINGER = (
 )
 
 
+def _is_text_in_yaml(name: str) -> bool:
+    """Return whether all parsers of ROS take a name as text."""
+    try:
+        float(name)
+        return False
+    except ValueError:
+        return name not in ('y', 'n') and isinstance(yaml.safe_load(name), str)
+
+
 def new_rig(name: str, template: str, robot: str) -> Rig:
     """Create a rig in the user's folder: parameters of the template, and a guide.
 
@@ -85,6 +96,11 @@ def new_rig(name: str, template: str, robot: str) -> Rig:
         raise RigError(
             f'{name!r} is not a valid rig name: use at most 40 lower-case letters, digits and _, '
             'and begin with a letter'
+        )
+    if not _is_text_in_yaml(name):
+        raise RigError(
+            f'{name!r} is not a valid rig name: launch files would read it as a boolean, a number '
+            'or nothing; choose another one'
         )
     folder = own_rigs_root() / name
     taken = folder if folder.exists() else rig_folders().get(name)

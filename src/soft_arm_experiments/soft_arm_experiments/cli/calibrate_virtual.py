@@ -58,7 +58,10 @@ def virtual_rig_for(argv: list[str] | None = None) -> int:
     parser.add_argument('rig', help='name of a rig, or path of its folder')
     parser.add_argument('robot', help='name of a shipped robot or path of a robot file')
     parser.add_argument(
-        'network', nargs='?', type=input_file, help='exported network for its ring, see --network'
+        'network',
+        nargs='?',
+        type=lambda text: input_file(text) if text else None,
+        help='exported network for its ring, see --network; empty: the shipped one',
     )
     return parser.answer(argv, _print_folder, *ERRORS)
 

@@ -27,6 +27,15 @@ _NAME_RULE = 'letters, digits and _, a letter first'
 _BOOLEANS = {'true': True, '1': True, 'false': False, '0': False}
 
 
+class _ParameterDumper(yaml.SafeDumper):
+    """Quote all strings: the parser of ROS reads 018322071443 as a number."""
+
+
+_ParameterDumper.add_representer(
+    str, lambda dumper, text: dumper.represent_scalar('tag:yaml.org,2002:str', text, style='"')
+)
+
+
 @dataclass(frozen=True)
 class Argument:
     """A declared argument of a launch file; without a default it must be given."""
@@ -298,7 +307,8 @@ class _Reader:
         except ValueError as error:
             raise element.error(str(error)) from error
         path = self._scratch / f'launch_params_{len(list(self._scratch.iterdir()))}.yaml'
-        path.write_text(yaml.safe_dump({node: {'ros__parameters': {name: parameters[name]}}}))
+        content = {node: {'ros__parameters': {name: parameters[name]}}}
+        path.write_text(yaml.dump(content, Dumper=_ParameterDumper))
         return str(path)
 
     def _add(

@@ -50,6 +50,23 @@ def test_a_new_rig_is_launched_with_its_own_parameters(own, tmp_path, by_path):
     assert load_rig('twin').devices == 'virtual'
 
 
+def test_a_robot_s_path_arrives_as_written(tmp_path):
+    robot = tmp_path / 'arm #2' / 'on.yaml'
+    robot.parent.mkdir()
+    shutil.copy(ROBOTS / 'two_module_arm.yaml', robot)
+    scratch = tmp_path / 'scratch'
+    scratch.mkdir()
+    processes = describe(LAUNCH / 'sim.launch.xml', {'robot': str(robot)}, scratch).processes
+    given = [p.parameters['robot'] for p in processes if 'robot' in p.parameters]
+    assert set(given) == {str(robot)} and len(given) >= 5
+
+
+@pytest.mark.parametrize('name', ['on', 'off', 'yes', 'y', 'n', 'true', 'null', 'nan', 'inf'])
+def test_a_name_that_is_no_text_in_yaml_is_refused(own, capsys, name):
+    assert rig_command.main(['new', name]) == 2
+    assert f'{name!r} is not a valid rig name' in capsys.readouterr().err and not own.exists()
+
+
 def test_a_rig_with_an_own_robot_keeps_its_file(own, capsys):
     assert rig_command.main(['new', 'hand', '--robot', str(ROBOTS / 'four_piece_finger.yaml')]) == 0
     own = own / 'hand' / 'robot.yaml'
