@@ -40,6 +40,7 @@ _CHECK_PERIOD_S = 0.5
 _MATCHING_S = 3.0
 _NODE_START_S = 120.0
 _CHANGE_STATE = 'lifecycle_msgs/srv/ChangeState'
+_LATCHED = ('tf_static', 'robot_description')  # by convention, whatever the bag states
 _ELSEWHERE = 'play under other names with --namespace, or into another graph with --domain'
 
 _log = logging.getLogger(__name__)
@@ -213,7 +214,8 @@ def _publisher(graph: Graph, connection: Connection, replay: Replay) -> Publishe
         and not replay.sensors  # nodes in simulated time need every message
     ):
         profile.reliability = ReliabilityPolicy.BEST_EFFORT
-    if offered and offered[0].durability == QosDurability.TRANSIENT_LOCAL:
+    latched = offered and offered[0].durability == QosDurability.TRANSIENT_LOCAL
+    if latched or connection.topic.rpartition('/')[2] in _LATCHED:
         profile.durability = DurabilityPolicy.TRANSIENT_LOCAL
     try:
         return graph.node.create_publisher(

@@ -90,7 +90,7 @@ def test_of_the_sensors_neither_results_nor_commands_are_sent(bag, ros_domain):
     heard = []
 
     def build(node):
-        latched = QoSProfile(depth=10, durability=DurabilityPolicy.VOLATILE)
+        latched = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
         node.create_subscription(TFMessage, STATIC, heard.append, latched)
 
     with SpinningNode('kinematics', 'soft_arm', hears=hears, build=build) as node:
