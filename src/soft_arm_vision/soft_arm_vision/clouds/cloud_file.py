@@ -76,7 +76,9 @@ def _read_pcd(path: Path) -> np.ndarray:
         end = content.index(b'\n', position)
         key, *values = content[position:end].decode('ascii').split() or ['#']
         header[key], position = values, end + 1
-    fields, count = header['FIELDS'], int(header['POINTS'][0])
+    # Padding: any number of fields may have the name _.
+    fields = [f'_{i}' if name == '_' else name for i, name in enumerate(header['FIELDS'])]
+    count = int(header['POINTS'][0])
     counts = [int(c) for c in header.get('COUNT', ['1'] * len(fields))]
     kinds = [
         f'<{kind.lower()}{size}' for kind, size in zip(header['TYPE'], header['SIZE'], strict=True)
@@ -152,6 +154,9 @@ def _read_ply(path: Path) -> np.ndarray:
             element = line[1]
             count = int(line[2]) if element == 'vertex' else count
         elif line[:1] == ['property'] and element == 'vertex':
+            if line[1] == 'list':
+                name = shown(line[-1], plain=True)
+                raise _UnknownKind(f'its vertices have a list, {name}: save it without')
             types.append(_PLY_TYPES[line[1]])
             names.append(line[2])
     if kind == 'ascii':

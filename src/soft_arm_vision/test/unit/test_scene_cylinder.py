@@ -285,12 +285,29 @@ def test_reads_ply_pcd_and_npy(tmp_path):
         np.testing.assert_allclose(read_cloud(tmp_path / name), POINTS, err_msg=name)
 
 
+def test_padding_of_a_pcd_file_is_skipped(tmp_path):
+    row = np.dtype([('x', '<f4'), ('y', '<f4'), ('z', '<f4'), ('p', 'u1', 4), ('i', '<f4')])
+    table = np.zeros(len(POINTS), [*row.descr, ('q', 'u1', 10)])
+    table['x'], table['y'], table['z'] = POINTS.T
+    (tmp_path / 'a.pcd').write_bytes(
+        b'FIELDS x y z _ intensity _\nSIZE 4 4 4 1 4 1\nTYPE F F F U F U\nCOUNT 1 1 1 4 1 10\n'
+        + f'POINTS {len(POINTS)}\nDATA binary\n'.encode()
+        + table.tobytes()
+    )
+    np.testing.assert_allclose(read_cloud(tmp_path / 'a.pcd'), POINTS)
+
+
 @pytest.mark.parametrize(
     ('name', 'content', 'message'),
     [
         ('a.xyz', b'', 'a cloud is read from'),
         ('a.pcd', b'not a cloud', 'damaged'),
         ('a.ply', b'ply\nend_header\n', 'damaged'),
+        (
+            'a.ply',
+            b'ply\nformat ascii 1.0\nelement vertex 1\nproperty list uint float a\nend_header\n',
+            'its vertices have a list, a',
+        ),
         ('a.npy', b'\x93NUMPY', 'damaged'),
     ],
 )
