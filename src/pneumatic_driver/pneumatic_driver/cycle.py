@@ -149,9 +149,9 @@ class Cycle:
     async def vent(self) -> Exchange:
         """Vent the device; return the confirming exchange. After an error the vent is pending."""
         asked = self._asked
-        exchange = await self.device.vent()
+        self.latest = await self.device.vent()
         self._confirmed = asked
-        return exchange
+        return self.latest
 
     async def clear_faults(self) -> None:
         """Vent the device, and clear its latched faults."""

@@ -47,6 +47,11 @@ def test_vent_disarms_and_arming_does_not_restore_set_points(bench):
     assert bench.cycle.armed and not np.any(bench.cycle.latest.targets_pa)
 
 
+def test_the_exchange_that_confirms_a_vent_is_the_latest(bench):
+    bench.armed().do('vent')
+    assert bench.cycle.latest.vented and not bench.runs
+
+
 @pytest.mark.parametrize('bad_pa', [np.nan, np.inf, -np.inf, 130e3, -130e3])
 def test_refused_command_changes_nothing(bench, bad_pa):
     targets_pa = bench.targets_pa.copy()
