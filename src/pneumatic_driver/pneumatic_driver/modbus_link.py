@@ -17,6 +17,7 @@ _log = logging.getLogger(__name__)
 logging.getLogger('pymodbus').setLevel(logging.CRITICAL)
 _MAX_KEPT_FRAMES = 20
 _DUMP_PERIOD_S = 5.0
+_MAX_SHOWN_BYTES = 16
 BUSY = 6  # Modbus exception code
 _EXCEPTIONS = {
     1: 'illegal function',
@@ -57,14 +58,42 @@ def client_for(link: Link, trace: Trace) -> Client:
         'trace_packet': trace,
     }
     if link.kind == 'tcp':
-        return AsyncModbusTcpClient(link.host, port=link.port, **options)
-    return AsyncModbusSerialClient(
-        link.device,
-        baudrate=link.baudrate,
-        parity=link.parity,
-        stopbits=link.stopbits,
-        **options,
-    )
+        client: Any = AsyncModbusTcpClient(link.host, port=link.port, **options)
+    else:
+        client = AsyncModbusSerialClient(
+            link.device,
+            baudrate=link.baudrate,
+            parity=link.parity,
+            stopbits=link.stopbits,
+            **options,
+        )
+    _keep_open(client.ctx)
+    return client
+
+
+class _UndecodableError(ModbusException):
+    """Answer that pymodbus cannot decode; `string` holds its first bytes."""
+
+
+def _keep_open(connection: Any) -> None:
+    """Let an answer that cannot be decoded fail its request only.
+
+    pymodbus lets the error out of asyncio's protocol, which ends the connection.
+    """
+    decode = connection.callback_data
+
+    def callback_data(data: bytes, addr: Any = None) -> int:
+        try:
+            used: int = decode(data, addr)
+        except Exception:  # of pymodbus' decoders, not only its own
+            answer = connection.response_future
+            if not answer.done():
+                answer.set_exception(_UndecodableError(data[:_MAX_SHOWN_BYTES].hex(' ')))
+                answer.exception()  # asyncio would log it if no request were waiting
+            used = len(data)
+        return used
+
+    connection.callback_data = callback_data
 
 
 class ModbusLink:
@@ -191,6 +220,12 @@ class ModbusLink:
             raise self.failed('not connected')
         try:
             answer = await getattr(self._client, method)(device_id=self._link.unit_id, **arguments)
+        except _UndecodableError as error:
+            count = arguments.get('count', arguments.get('read_count'))
+            expected = f'{count} registers' if count else 'a confirmation'
+            raise self.failed(
+                f'expected {expected} from function {fc}, received {error.string}: not decodable'
+            ) from error
         except ModbusException as error:
             raise self.failed(' '.join(str(error).split())) from error
         if answer is None or answer.function_code & 0x7F != fc:

@@ -166,8 +166,13 @@ class _Connection:
             self._send(said, self._receive, False)
 
     def _receive(self, data: bytes) -> None:
-        if self._open:
+        if not self._open:
+            return
+        try:
             self._protocol.data_received(data)
+        except Exception:  # as asyncio's transports, which log the error
+            self.lose()
+            raise
 
 
 class SimulatedLink:
@@ -183,6 +188,7 @@ class SimulatedLink:
         self.device, self.loop = device_type(), loop
         self.wire = Wire(loop, self.device, rtu)
         self.wrong, self.reasons, self.first, self.last = [], [], 0, 0
+        loop.set_exception_handler(lambda _, context: self.wrong.append(repr(context)))
         register_map = load_map(device_type.map).with_link(
             serial_device='/dev/simulated' if rtu else ''
         )

@@ -1,9 +1,11 @@
 """Wrong answers of a board: the driver survives, reports them, vents and recovers."""
 
 import asyncio
+import re
 import struct
 
 import pytest
+from pymodbus.framer.rtu import FramerRTU
 
 from ..bench import PERIOD_S, EmulatedBoard
 from ..simulated_link import run
@@ -87,6 +89,59 @@ def test_a_board_that_lies_is_vented_and_used_again(kind):
         assert not link.device.runs
 
     assert run(scenario, EmulatedBoard).wrong == []
+
+
+def with_pdu(frame: bytes, change, rtu: bool) -> bytes:
+    """The frame with a changed PDU, in itself consistent."""
+    if not rtu:
+        return adu(frame, change(frame[7:]))
+    said = frame[:1] + change(frame[1:-2])
+    return said + FramerRTU.compute_CRC(said).to_bytes(2)
+
+
+UNDECODABLE = {
+    'an odd number of bytes': lambda pdu: bytes([pdu[0], pdu[1] - 1]) + pdu[2:-1],
+    'one byte fewer': lambda pdu: pdu[:-1],
+    'one byte more': lambda pdu: pdu + b'\0',
+    'a greater byte count': lambda pdu: bytes([pdu[0], pdu[1] + 2]) + pdu[2:],
+    'a smaller byte count': lambda pdu: bytes([pdu[0], pdu[1] - 2]) + pdu[2:],
+    'no byte count': lambda pdu: pdu[:1],
+    'an unknown function': lambda pdu: b'\x65' + pdu[1:],
+}
+
+
+@pytest.mark.parametrize('rtu', [False, True], ids=['tcp', 'rtu'])
+@pytest.mark.parametrize('kind', UNDECODABLE)
+def test_one_answer_that_cannot_be_decoded_is_one_lost_answer(kind, rtu):
+    async def scenario(link):
+        await link.drive(10)
+        answers = link.wire.answers
+
+        def lie_once(request: bytes) -> bytes:
+            link.wire.answers = answers
+            return with_pdu(answers(request), UNDECODABLE[kind], rtu)
+
+        for _ in range(5):
+            link.wire.answers = lie_once
+            await link.command(20)
+            assert link.wire.answers is answers
+            assert link.cycle.armed and link.device.runs and link.cycle.link_error is None
+        assert link.reasons == [] and len(link.wire.connections) == 1
+
+    assert run(scenario, EmulatedBoard, rtu).wrong == []
+
+
+def test_an_answer_that_cannot_be_decoded_is_reported_with_what_was_expected():
+    async def scenario(link):
+        await link.drive(10)
+        answers = link.wire.answers
+        link.wire.answers = lambda request: with_pdu(
+            answers(request), UNDECODABLE['a greater byte count'], False
+        )
+        await link.command(50)
+        assert re.search(r'expected \d+ registers from function \d+, received 00', link.reasons[0])
+
+    run(scenario, EmulatedBoard)
 
 
 @pytest.mark.parametrize(
