@@ -8,7 +8,7 @@ from pneumatic_driver.cycle import Cycle
 from pneumatic_driver.errors import LinkError, PneumaticDriverError, RefusedError
 
 RECONNECT_PERIOD_S = 0.2
-VENT_CONFIRMATION_S = 1.0  # then a call fails; the cycle keeps venting
+CONFIRMATION_S = 1.0  # then a call fails; the cycle keeps venting
 _RETRY_PERIOD_S = 0.02
 
 
@@ -47,11 +47,11 @@ class AsyncDriver:
         """Disarm, vent, and wait for the confirmation by a read.
 
         Raises:
-            LinkError: If it takes longer than `VENT_CONFIRMATION_S`; the driver keeps venting.
+            LinkError: If it takes longer than `CONFIRMATION_S`; the driver keeps venting.
             RefusedError: If the device refuses for that time, or the map is read-only: nothing is
                 vented.
         """
-        end_s, first = time.monotonic() + VENT_CONFIRMATION_S, True
+        end_s, first = time.monotonic() + CONFIRMATION_S, True
         try:
             while first or self.cycle.vent_pending:
                 try:
@@ -66,10 +66,27 @@ class AsyncDriver:
             self._keep_cycling()
 
     async def clear_faults(self) -> None:
-        """Disarm, vent, and clear the latched faults."""
-        if not self._device.read_only:
-            await self.vent()
-        await self._locked(self.cycle.clear_faults)
+        """Disarm, vent, and clear the latched faults, until the device confirms both.
+
+        Raises:
+            LinkError: If it takes longer than `CONFIRMATION_S`; a pending vent is repeated.
+            RefusedError: If the device refuses for that time, or has latched a fault again.
+        """
+        end_s = time.monotonic() + CONFIRMATION_S
+        try:
+            while True:
+                try:
+                    await self._locked(self.cycle.clear_faults)
+                    break
+                except (LinkError, RefusedError) as error:
+                    if time.monotonic() >= end_s:
+                        raise type(error)(f'clearing faults is not confirmed: {error}') from error
+                await asyncio.sleep(_RETRY_PERIOD_S)
+        finally:
+            self._keep_cycling()
+        if self.cycle.latest is not None and self.cycle.latest.faults:
+            faults = ', '.join(self.cycle.latest.faults)
+            raise RefusedError(f'latched again: {faults}: find the cause first')
 
     async def disconnect(self) -> None:
         """Vent and close the connection; see `vent` for errors.

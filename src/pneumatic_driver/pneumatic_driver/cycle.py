@@ -154,10 +154,12 @@ class Cycle:
         return self.latest
 
     async def clear_faults(self) -> None:
-        """Vent the device, and clear its latched faults."""
+        """Disarm and vent the device, clear its latched faults, and read it."""
         if not self.device.read_only:
+            self.ask_vent()
             await self.vent()
         await self.device.clear_faults()
+        self.latest = await self.device.exchange()
 
     async def run(self) -> bool:
         """Run one cycle; reconnect after link loss. Return True if there is or was a link.

@@ -14,6 +14,9 @@ import random
 import numpy as np
 import pytest
 
+from pneumatic_driver.errors import LinkError, RefusedError
+from soft_arm_sim.devices.valve_board import BoardLogic
+
 from ..bench import PERIOD_S, EmulatedBoard, EmulatedGripper
 from ..simulated_link import COMMAND_TIMEOUT_S, LATENCY_S, run
 
@@ -165,6 +168,55 @@ async def give_up(link):
 def test_a_vent_whose_call_is_given_up_remains_pending(rtu):
     link = run(give_up, EmulatedBoard, rtu)
     assert link.wrong == [] and not link.cycle.vent_pending
+
+
+async def clear_a_latched_fault(link):
+    await link.drive()
+    link.device.forced_pa = [131e3] if link.device.map == 'pcu2v' else [0, 0, 0, 0, 0, 109e3]
+    await link.command(5)
+    link.device.forced_pa = None
+    await asyncio.sleep(5 * PERIOD_S)
+    link.first = link.wire.messages
+    if not await link.act(link.driver.clear_faults):
+        link.wrong.append('not cleared')
+    link.last, link.wire.spoil = link.wire.messages, {}
+    if not await link.act(link.driver.arm):
+        link.wrong.append('not armed')
+
+
+@BOTH_LINKS
+@BOTH_DEVICES
+@pytest.mark.parametrize('kind', ['drop', 'corrupt end'])
+def test_faults_are_cleared_although_two_messages_in_a_row_are_spoiled(kind, device_type, rtu):
+    good = run(clear_a_latched_fault, device_type, rtu)
+    assert good.wrong == []
+    for position in range(good.first, good.last):
+        for second in (position + 1, position + 2):  # the answer, the next request or answer
+            spoil = dict.fromkeys((position, second), FAULTS[kind])
+            link = run(clear_a_latched_fault, device_type, rtu, spoil)
+            assert link.wrong == [], f'messages {position} and {second}'
+
+
+async def clear_without_answers(link):
+    await link.drive()
+    link.wire.answers = lambda request, answers=link.wire.answers: (
+        b'' if b'\xa5\x5a' in request else answers(request)
+    )
+    with pytest.raises(LinkError, match='^clearing faults is not confirmed: '):
+        await link.driver.clear_faults()
+
+
+async def clear_what_persists(link):
+    await link.driver.connect()
+    link.device.logic = BoardLogic(brown_out_detection=False)
+    with pytest.raises(RefusedError, match='^latched again: brown_out_detection_off: find the'):
+        await link.driver.clear_faults()
+
+
+@pytest.mark.parametrize('script', [clear_without_answers, clear_what_persists])
+def test_no_faults_are_said_to_be_cleared_that_may_not_be(script):
+    link = run(script, EmulatedBoard)
+    assert link.wrong == [] and not link.device.runs and not link.cycle.vent_pending
 
 
 async def connect_at_once_after_disconnect(link):
