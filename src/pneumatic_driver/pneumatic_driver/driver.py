@@ -65,6 +65,11 @@ class Driver:
         return self.cycle.latest
 
     @property
+    def faults(self) -> tuple[str, ...]:
+        """Latched faults in the last exchange."""
+        return self.latest.faults if self.latest else ()
+
+    @property
     def overruns(self) -> int:
         """Number of cycles that started late by more than a period."""
         return self._driver.overruns

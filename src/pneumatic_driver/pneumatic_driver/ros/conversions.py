@@ -52,7 +52,7 @@ def driver_status(
     """
     cycle, latest = driver.cycle, driver.latest
     problem = reason or cycle.link_error
-    faults = latest.faults if latest else ()
+    faults = driver.faults
     level, message = diagnostics.OK, phase
     remedy = f'when nobody can be hurt, run: softarm node activate {name}'
     if faults:

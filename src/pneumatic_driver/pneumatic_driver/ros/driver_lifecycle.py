@@ -30,13 +30,15 @@ class DriverLifecycleNode(LifecycleNode):
         self._patient_until_s = 0.0
 
     def begin(self, autostart: bool) -> None:
-        """Follow transitions.
+        """Follow transitions and the services `vent` and `clear_faults`.
 
         With `autostart` configure and activate without a request, until an operator requests
         another state.
         """
         self._autostart = autostart
         self._patient_until_s = time.monotonic() + (_DEVICE_START_S if autostart else 0.0)
+        self.create_service(Trigger, 'vent', self._on_vent)
+        self.create_service(Trigger, 'clear_faults', self._on_clear_faults)
         self.create_timer(_AUTOSTART_PERIOD_S, self._start_by_itself)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -73,27 +75,43 @@ class DriverLifecycleNode(LifecycleNode):
         self._phase = 'unconfigured'
         return _SUCCESS
 
-    def on_vent_request(
-        self,
-        action: Callable[[], None],
-        done: str,
-        request: Trigger.Request,
-        response: Trigger.Response,
+    def _on_vent(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        return self._on_request('vent', self._driver.vent, 'vented', response)
+
+    def _on_clear_faults(
+        self, request: Trigger.Request, response: Trigger.Response
+    ) -> Trigger.Response:
+        if self._driver.armed and not self._driver.faults:
+            response.success = True
+            response.message = f'no latched fault, nothing to clear: still {self._phase}'
+            self.get_logger().info(f'service clear_faults: {response.message}')
+            return response
+        done = 'vented, faults cleared'
+        return self._on_request('clear_faults', self._driver.clear_faults, done, response)
+
+    def _on_request(
+        self, service: str, action: Callable[[], None], done: str, response: Trigger.Response
     ) -> Trigger.Response:
         """Run an action that vents, for a service; an active node becomes inactive."""
+        log = self.get_logger()
+        log.info(f'service {service} was called while {self._phase}: the driver vents')
         self._autostart = False  # the operator decides when the arm returns to service
         try:
             action()
             response.success, response.message = True, f'{done}; activate the node to move again'
-            self.follow_driver()
+            log.info(f'service {service}: {done}')
         except PneumaticDriverError as error:
             pending = f'{NOT_CONFIRMED}: ' if self._driver.cycle.vent_pending else ''
             response.success, response.message = False, f'{pending}{error}'
+            log.error(f'service {service}: {response.message}')
+        if not self._driver.cycle.vent_pending:
+            self.follow_driver()
         return response
 
     def follow_driver(self) -> None:
         """Become inactive after the driver has disarmed itself or was vented."""
         if self._phase == 'active':
+            self.get_logger().info('active -> inactive')
             self._phase = 'inactive'
             self.trigger_deactivate()
 

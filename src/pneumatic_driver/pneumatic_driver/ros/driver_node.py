@@ -1,8 +1,9 @@
 """Node `pneumatic_driver`: named chambers on ROS topics <-> channels of a valve board on Modbus.
 
 In: `pressure_command`. Out: `pressures` (rate_hz, while configured; stamped with the board's
-    answer), diagnostics. Services: `vent` from any state (an active node becomes inactive),
-    `clear_faults` (the same, and clears latched faults).
+    answer), diagnostics. Services: `vent` from any state (an active node becomes inactive);
+    `clear_faults` (vents, clears latched faults, and an active node becomes inactive; an armed
+    driver without a latched fault is left as it is).
 
 Configure connects and verifies, activate enables; deactivate, cleanup, shutdown, errors, SIGTERM
 and SIGINT vent. Without a command for command_timeout_s the board is vented, and the next command
@@ -16,11 +17,9 @@ device is exchanged with at each multiple of 1 / rate_hz, and the tick is acknow
 """
 
 import time
-from functools import partial
 
 from rclpy.duration import Duration
 from rclpy.time import Time
-from std_srvs.srv import Trigger
 
 from pneumatic_driver.board import Board
 from pneumatic_driver.channels import ChannelMap
@@ -83,9 +82,6 @@ class PneumaticDriverNode(DriverLifecycleNode):
         self.create_subscription(
             ChamberPressures, 'pressure_command', self._on_command, qos.ANY_COMMAND
         )
-        d, on_request = self._driver, self.on_vent_request
-        self.create_service(Trigger, 'vent', partial(on_request, d.vent, 'vented'))
-        self.create_service(Trigger, 'clear_faults', partial(on_request, d.clear_faults, 'cleared'))
         self._reporter = diagnostics.Reporter(self, link, self._status)
         self._auto_recover = p.auto_recover
         if simulated:

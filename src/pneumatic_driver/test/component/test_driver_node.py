@@ -119,6 +119,30 @@ def test_autostart_does_not_undo_a_vent_by_hand(operator, tcp_board):
     assert tcp_board.plant.vented and operator.state == 'inactive'
 
 
+def test_services_are_logged_and_without_a_fault_there_is_nothing_to_clear(operator, tcp_board):
+    tcp_board.device.clock_rate = SLOW
+    logs = operator.listen(Log, '/rosout')
+    start_and_move(operator, tcp_board)
+    answer = operator.call(Trigger, 'clear_faults')
+    assert answer.success
+    assert answer.message == 'no latched fault, nothing to clear: still active'
+    assert operator.state == 'active'
+    operator.wait(lambda: tcp_board.plant.follows(TARGETS), command=TARGETS)
+
+    assert operator.call(Trigger, 'vent').success and operator.state == 'inactive'
+    assert operator.call(Trigger, 'clear_faults').message.startswith('vented, faults cleared; ')
+    expected = [
+        'service clear_faults: no latched fault, nothing to clear: still active',
+        'service vent was called while active: the driver vents',
+        'service vent: vented',
+        'active -> inactive',
+        'service clear_faults was called while inactive: the driver vents',
+        'service clear_faults: vented, faults cleared',
+    ]
+    operator.wait(lambda: [m.msg for m in logs if m.msg in expected] == expected)
+    assert {m.level for m in logs if m.msg in expected} == {Log.INFO}
+
+
 def test_a_vent_that_is_lost_is_reported_and_repeated(operator, tcp_board):
     tcp_board.device.clock_rate = SLOW  # the board's own watchdog does not help
     diagnostics = operator.listen(DiagnosticArray, '/diagnostics')
