@@ -42,9 +42,9 @@ class Cycle:
         clock: Clock of the device [s], by which commands age.
 
     Attributes:
-        commanded: True if a command has arrived since arming.
+        commanded: True from the first command until commands end at ambient pressure.
         latest: Result of the last exchange; None before the first.
-        stale_commands: Number of vents because commands stopped.
+        stale_commands: Number of vents because commands stopped at another pressure than ambient.
         link_error: Error of the link; None without one.
     """
 
@@ -226,12 +226,15 @@ class Cycle:
     async def _follow_commands(self) -> None:
         fresh = self._clock() - self._commanded_s <= self._command_timeout_s
         if self.armed and not fresh and self.device.enabled:
-            if self.commanded:
+            if self.commanded and np.any(self._targets_pa):
                 self.stale_commands += 1
                 _log.warning(
                     'no command for %g s: venting; the next command moves the arm again',
                     self._command_timeout_s,
                 )
+            elif self.commanded:  # a source that ended on purpose
+                self.commanded = False
+                _log.info('commands have ended at ambient pressure: venting until the next one')
             await self.vent()
         elif self.armed and fresh and not self.device.enabled:
             await self.device.enable()

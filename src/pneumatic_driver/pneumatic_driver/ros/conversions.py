@@ -67,7 +67,7 @@ def driver_status(
     elif cycle.stale and cycle.commanded:
         level, message, remedy = diagnostics.WARN, 'vented: no commands', ''
     elif cycle.stale:
-        message = f'{phase}, vented until the first command'
+        message = f'{phase}, vented until the next command'
     elif latest and not latest.vented and not driver.armed:
         level, message = diagnostics.WARN, f'{phase}, another client drives the device'
         remedy = f'end the other client; {remedy}'

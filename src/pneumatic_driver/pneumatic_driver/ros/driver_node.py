@@ -105,7 +105,11 @@ class PneumaticDriverNode(DriverLifecycleNode):
             self._arbiter.accepted(message.source, now_s)
         except CommandError as error:
             self._refused += 1
-            self.get_logger().error(f'pressure_command refused: {error}', throttle_duration_sec=1.0)
+            log, refusal = self.get_logger(), f'pressure_command refused: {error}'
+            if self._driver.armed:
+                log.error(refusal, throttle_duration_sec=1.0)
+            else:  # its source need not know yet
+                log.warning(refusal, throttle_duration_sec=5.0)
 
     def publish(self, stamp: Time, exchange: Exchange) -> None:
         """Publish one exchange; `stamp` is the time of the device's answer."""

@@ -109,6 +109,7 @@ def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
 
 def test_autostart_does_not_undo_a_vent_by_hand(operator, tcp_board):
     tcp_board.device.clock_rate = SLOW
+    logs = operator.listen(Log, '/rosout')
     start_and_move(operator, tcp_board, auto_recover=True)
     assert operator.call(Trigger, 'vent').success
     wait_for(lambda: tcp_board.plant.vented)
@@ -117,6 +118,8 @@ def test_autostart_does_not_undo_a_vent_by_hand(operator, tcp_board):
     # Longer than the period of autostart.
     operator.wait(lambda: len(operator.pressures) > seen + 40, command=TARGETS)
     assert tcp_board.plant.vented and operator.state == 'inactive'
+    refused = [m for m in logs if m.msg.startswith('pressure_command refused: the arm is vented')]
+    assert {m.level for m in refused} == {Log.WARN}
 
 
 def test_services_are_logged_and_without_a_fault_there_is_nothing_to_clear(operator, tcp_board):

@@ -1,5 +1,7 @@
 """The cycle of both devices without threads, on a clock that the test moves."""
 
+import logging
+
 import numpy as np
 import pytest
 
@@ -34,6 +36,18 @@ def test_waiting_for_the_first_command_is_not_a_fault(bench, caplog):
     cycle = bench.cycle
     assert cycle.armed and cycle.stale and not cycle.commanded and cycle.stale_commands == 0
     assert 'no command' not in caplog.text
+
+
+def test_commands_that_end_at_ambient_pressure_are_no_fault(bench, caplog):
+    caplog.set_level(logging.INFO)
+    bench.armed().run(0.1, targets_pa=np.zeros_like(bench.targets_pa))
+    bench.run(2 * COMMAND_TIMEOUT_S, command=False)
+    cycle = bench.cycle
+    assert cycle.armed and cycle.stale and not cycle.commanded and cycle.stale_commands == 0
+    (record,) = [r for r in caplog.records if 'ambient pressure' in r.getMessage()]
+    assert max(r.levelno for r in caplog.records) == record.levelno == logging.INFO
+    bench.run(0.2)
+    assert bench.runs and cycle.commanded
 
 
 def test_vent_disarms_and_arming_does_not_restore_set_points(bench):
