@@ -6,9 +6,11 @@ from typing import Any
 
 import rclpy.lifecycle
 import rclpy.node
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock
 from rclpy.clock_type import ClockType
 from rclpy.duration import Duration
+from rclpy.parameter import Parameter
 from rclpy.publisher import Publisher
 from rclpy.subscription import Subscription
 from rclpy.timer import Timer
@@ -28,6 +30,18 @@ class Node(rclpy.node.Node):
 
     def __init__(self, name: str, **options: Any):
         super().__init__(name, automatically_declare_parameters_from_overrides=True, **options)
+        # Before rclpy's own callback, which would switch the node's clock.
+        self.add_on_set_parameters_callback(self._refuse_changes)
+
+    def _refuse_changes(self, parameters: list[Parameter]) -> SetParametersResult:
+        """Refuse to change or delete a parameter: clock, timers and QoS are set up at start."""
+        for parameter in parameters:
+            name = parameter.name
+            declared = self.get_parameter_or(name, parameter)
+            if (parameter.type_, parameter.value) != (declared.type_, declared.value):
+                reason = f'{name} is read when the node starts: restart it with -p {name}:=..'
+                return SetParametersResult(successful=False, reason=reason)
+        return SetParametersResult(successful=True)
 
     def now_s(self) -> float:
         """Return the time of the node's clock [s]: simulated time with `use_sim_time`."""

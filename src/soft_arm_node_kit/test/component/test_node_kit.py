@@ -99,6 +99,36 @@ def test_the_policies_of_a_named_profile_are_overridden_for_one_topic_only(kind)
     assert qos.SENSOR.depth == 5 and qos.COMMAND.reliability.name == 'RELIABLE'
 
 
+@pytest.mark.parametrize('kind', [Node, LifecycleNode])
+@pytest.mark.parametrize('simulated', [False, True])
+def test_parameters_that_a_node_reads_at_its_start_cannot_be_changed(kind, simulated):
+    depth = 'qos_overrides./a.subscription.depth'
+    given = {'use_sim_time': simulated, depth: 7}
+    rclpy.init()
+    try:
+        overrides = [Parameter(name, value=value) for name, value in given.items()]
+        node = kind('example', parameter_overrides=overrides)
+        for name in given:
+            value = node.get_parameter(name).value
+            assert node.set_parameters([Parameter(name, value=value)])[0].successful
+            for other in (not value, 1.5, 'x', [True], None):
+                changed = Parameter(name, value=other)
+                for result in (
+                    node.set_parameters([changed])[0],
+                    node.set_parameters_atomically([changed]),
+                ):
+                    assert not result.successful
+            assert node.get_parameter(name).value == value
+        refused = node.set_parameters([Parameter('use_sim_time', value=not simulated)])[0]
+        assert refused.reason == (
+            'use_sim_time is read when the node starts: restart it with -p use_sim_time:=..'
+        )
+        assert node.get_clock().ros_time_is_active == simulated
+        node.destroy_node()
+    finally:
+        rclpy.try_shutdown()
+
+
 NODE = """
 import sys
 from rclpy.node import Node
