@@ -7,9 +7,11 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext
+from typing import Any
 
 import rclpy
 from lifecycle_msgs.srv import ChangeState
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
@@ -55,8 +57,8 @@ def _run(make_node: Callable[[], Node], args: list[str] | None) -> int:
         node = make_node()
         in_order = any(node.guards) or node.get_parameter('use_sim_time').value
         executor = make_executor(in_order)
-        _refuse_impossible_transitions(node)
         for each in (node, *getattr(node, 'companions', ())):
+            _refuse_impossible_requests(each)
             executor.add_node(each)
         while not stopping and rclpy.ok():  # type: ignore[attr-defined]
             executor.spin_once(timeout_sec=0.1)  # signals are handled between two waits
@@ -81,25 +83,24 @@ def _run(make_node: Callable[[], Node], args: list[str] | None) -> int:
     return 0
 
 
-def _refuse_impossible_transitions(node: Node) -> None:
-    """Refuse lifecycle transitions that the present state lacks; in rclpy they end the node."""
+def _refuse_impossible_requests(node: Node) -> None:
+    """Refuse lifecycle transitions and parameters for which rclpy would end the node."""
     for service in node.services:
-        if service.srv_type is ChangeState:
+        if service.srv_type in (ChangeState, SetParameters, SetParametersAtomically):
             service.callback = _answered(node, service.callback)
 
 
-def _answered(node: Node, change: Callable) -> Callable:
-    def answer(
-        request: ChangeState.Request, response: ChangeState.Response
-    ) -> ChangeState.Response:
+def _answered(node: Node, serve: Callable) -> Callable:
+    def answer(request: Any, response: Any) -> Any:
         try:
-            return change(request, response)
+            return serve(request, response)
         except RuntimeError:  # from rcl; errors in the transition's own callback do not get here
             node.get_logger().warning(
                 f'transition {request.transition.id} refused: the present state does not have it; '
                 'see the service get_available_transitions'
             )
-            response.success = False
-            return response
+        except ValueError as error:  # a type of parameter that does not exist
+            node.get_logger().warning(f'parameters refused: {error}')
+        return response  # as it is made: without success
 
     return answer

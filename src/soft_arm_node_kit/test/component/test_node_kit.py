@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 import rclpy
+from rcl_interfaces.msg import Parameter as ParameterMessage
+from rcl_interfaces.msg import ParameterValue
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.clock import ClockType
 from rclpy.parameter import Parameter
 from std_msgs.msg import Empty
@@ -185,6 +188,26 @@ def test_repeated_signals_do_not_make_a_clean_end_a_death(number):
         finally:
             process.kill()
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize('kind', [SetParameters, SetParametersAtomically])
+def test_a_parameter_of_a_type_that_does_not_exist_does_not_end_the_node(kind):
+    service = 'example/set_parameters' + ('_atomically' * (kind is SetParametersAtomically))
+    wrong = kind.Request(parameters=[ParameterMessage(value=ParameterValue(type=255))])
+    rclpy.init()
+    client_node = rclpy.create_node('client')
+    client = client_node.create_client(kind, service)
+    with subprocess.Popen([sys.executable, '-c', NODE], stdout=subprocess.DEVNULL) as process:
+        try:
+            assert client.wait_for_service(60.0)
+            for _ in range(2):
+                future = client.call_async(wrong)
+                rclpy.spin_until_future_complete(client_node, future, timeout_sec=60.0)
+                assert future.done() and process.poll() is None
+        finally:
+            process.kill()
+            client_node.destroy_node()
+            rclpy.try_shutdown()
 
 
 FAILING_NODE = """
