@@ -28,6 +28,7 @@ from soft_arm_description.segments import (
     TorqueSegment,
 )
 from soft_arm_physics.errors import PhysicsError
+from soft_arm_physics.model.contact import set_contact_time, set_friction
 from soft_arm_physics.model.inertia import Inertia, shape_volume_m3
 
 _Link = TypeVar('_Link')
@@ -40,7 +41,6 @@ GEOMS = {
 }
 TORQUE_DAMPING_TIME_S = 0.02  # damping / stiffness of hinges whose damping is not given
 HIDDEN_GROUP = 5
-DECIDES = 1e6  # weight of a shape whose contact time is given beside one whose is not
 BODY_COLOUR = [0.82, 0.80, 0.74, 1.0]
 
 # MuJoCo scales the stiffness of limits and of dry friction with the inertia, which is too soft
@@ -297,10 +297,7 @@ def add_shapes(
         )
         geom.name = f'{link.body.name}/{segment.name}'
         geom.rgba, geom.group = BODY_COLOUR, 1
-        if segment.friction is not None:
-            geom.friction[0], geom.priority = segment.friction.sliding, 1
-        contact_time_s = getattr(segment, 'contact_time_s', None)
-        if contact_time_s is not None:
-            geom.solref, geom.solmix = [contact_time_s, 1.0], DECIDES
+        set_friction(geom, segment.friction.sliding if segment.friction else None)
+        set_contact_time(geom, getattr(segment, 'contact_time_s', None))
         chain.shapes.append(geom)
         link.cover(link.s_m + low, link.s_m + high, radius_m)

@@ -12,6 +12,7 @@ from soft_arm_description.rigid_bodies import RigidBody
 from soft_arm_description.world import Camera, Light, World
 from soft_arm_physics.errors import PhysicsError
 from soft_arm_physics.model.chain import Link
+from soft_arm_physics.model.contact import add_pair, pair_shapes, set_friction
 from soft_arm_physics.model.drag import DragPoint, body_drag, robot_drag
 from soft_arm_physics.model.inertia import shape_volume_m3
 from soft_arm_physics.model.mesh import mesh_volume_m3
@@ -65,7 +66,8 @@ def build(assembly: Assembly, world: World, time_step_s: float) -> Built:
         ground.rgba = GROUND_COLOUR
         set_friction(ground, world.ground.friction)
         for bodies in robots.values():
-            _add_anisotropic_friction(spec, bodies)
+            _add_anisotropic_friction(spec, ground, bodies)
+    pair_shapes(spec)
     if not any(geom.contype for geom in spec.geoms):  # the search for contacts finds none
         spec.option.disableflags |= int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
     for light in world.lights:
@@ -113,12 +115,6 @@ def pose(position_m: tuple[float, ...], rpy_deg: tuple[float, ...]) -> np.ndarra
     T[:3, :3] = Rotation.from_euler('xyz', rpy_deg, degrees=True).as_matrix()
     T[:3, 3] = position_m
     return T
-
-
-def set_friction(geom: mujoco.MjsGeom, sliding: float | None) -> None:
-    """Set the friction of a shape; it wins over a shape whose friction is not given."""
-    if sliding is not None:
-        geom.friction[0], geom.priority = sliding, 1
 
 
 def _check_names(assembly: Assembly, world: World) -> None:
@@ -178,7 +174,9 @@ def _add_mounted(
     )
 
 
-def _add_anisotropic_friction(spec: mujoco.MjSpec, bodies: RobotBodies) -> None:
+def _add_anisotropic_friction(
+    spec: mujoco.MjSpec, ground: mujoco.MjsGeom, bodies: RobotBodies
+) -> None:
     """Let capsules whose friction differs along and across slide so on the ground.
 
     MuJoCo turns the contact frame of a capsule on a plane so that its first tangent is the
@@ -194,8 +192,7 @@ def _add_anisotropic_friction(spec: mujoco.MjSpec, bodies: RobotBodies) -> None:
                 f'collision is {chain.segment.collision}; make it capsule'
             )
         for geom in chain.shapes:
-            pair = spec.add_pair(geomname1='ground', geomname2=geom.name, condim=3)
-            pair.friction = [friction.sliding, friction.across, 0.005, 1e-4, 1e-4]
+            add_pair(spec, ground, geom, friction.sliding, friction.across)
 
 
 def _add_light(spec: mujoco.MjSpec, light: Light, robots: dict[str, RobotBodies]) -> None:
