@@ -10,50 +10,49 @@ OVERLAP_M = 1e-3  # a start pose may overlap by less: contacts are soft
 
 
 def check_stability(model: mujoco.MjModel, data: mujoco.MjData) -> None:
-    """Refuse a time step with which the fastest mode of the springs would diverge.
+    """Refuse a time step with which a mode of the springs would diverge.
 
-    MuJoCo takes damping implicitly and springs explicitly. A mode of angular frequency w whose
-    damping is b times its stiffness is then stable where b >= dt / 2, or w^2 (dt^2 - 2 b dt) < 4
-    (the roots of z^2 a - z (1 + a - w^2 dt^2) + 1 with a = 1 + b w^2 dt stay within 1).
+    MuJoCo takes damping implicitly and springs explicitly. With inertia M, damping D, stiffness K:
+
+        (M + dt D) (v' - v) = -dt (K q + D v),  q' = q + dt v'
+
+    A motion q_k = z^k x has z^2 (m + dt d) - z (2 m + dt d - dt^2 k) + m = 0, where m is x^H M x,
+    and so on. Its roots stay within 1 where dt^2 k <= 4 m + 2 dt d. If some x violates this, then
+    4 M + 2 dt D - dt^2 K is not positive semidefinite, and there is a motion with a real z < -1.
 
     Raises:
-        PhysicsError: If a mode is not, or a contact is too fast for the time step; names joint,
-            stiffness, mass and time step.
+        PhysicsError: If a mode is not stable, or a contact is too fast for the time step; names
+            joint, stiffness, mass and time step.
     """
-    dt_s, stiffness = model.opt.timestep, _stiffness(model)
+    dt_s, stiffness, damping = model.opt.timestep, _stiffness(model), model.dof_damping
     fastest = int(np.argmin(model.geom_solref[:, 0])) if model.ngeom else 0
     if model.ngeom and model.geom_solref[fastest, 0] < 2.0 * dt_s:
         raise PhysicsError(
             f'{body_name(model, fastest)}: contact_time_s {model.geom_solref[fastest, 0]:.3g} s is '
             f'less than two time steps, {2.0 * dt_s:.3g} s; increase it or decrease time_step_s'
         )
-    stiff = stiffness > 0.0
-    if not stiff.any():
+    if not stiffness.any():
         return
-    damping_time_s = float((model.dof_damping[stiff] / stiffness[stiff]).min())
-    if damping_time_s >= dt_s / 2:
-        return
-    mode = _fastest_mode(model, data, stiffness)
-    if mode is None:
-        return
-    dof, frequency = mode
-    if frequency**2 * (dt_s**2 - 2.0 * damping_time_s * dt_s) >= 4.0:
+    mass = _mass(model, data)
+    ratio, shape = _last_mode(stiffness, 4.0 * mass + 2.0 * dt_s * np.diag(damping))
+    if dt_s**2 * ratio > 1.0:
+        damping_time_s = damping @ shape**2 / (stiffness @ shape**2)
         raise PhysicsError(
-            f'{_cause(model, dof, frequency, stiffness)}: its damping time {damping_time_s:.3g} s '
-            f'is less than half the time step, {dt_s / 2:.3g} s; increase damping_time_s or '
-            'decrease time_step_s'
+            f'{_cause(model, "least stable", shape, stiffness, mass)}: its damping time '
+            f'{damping_time_s:.3g} s is less than half the time step, {dt_s / 2:.3g} s; increase '
+            'damping_time_s or decrease time_step_s'
         )
 
 
 def divergence(model: mujoco.MjModel) -> str:
     """Return what probably made a simulation diverge: stiffness, mass and time step."""
-    data = mujoco.MjData(model)
-    stiffness = _stiffness(model)
-    mode = _fastest_mode(model, data, stiffness)
-    step = f'time_step_s {model.opt.timestep:.3g} s'
-    if mode is None:
+    stiffness, step = _stiffness(model), f'time_step_s {model.opt.timestep:.3g} s'
+    if not stiffness.any():
         return f'no joint has a spring; decrease {step}'
-    return f'{_cause(model, *mode, stiffness)}; decrease {step} or increase damping_time_s'
+    mass = _mass(model, mujoco.MjData(model))
+    _, shape = _last_mode(stiffness, mass)
+    cause = _cause(model, 'fastest', shape, stiffness, mass)
+    return f'{cause}; decrease {step} or increase damping_time_s'
 
 
 def slowest_mode_rad_s(model: mujoco.MjModel, bellows: np.ndarray | float = 0.0) -> float:
@@ -70,9 +69,7 @@ def slowest_mode_rad_s(model: mujoco.MjModel, bellows: np.ndarray | float = 0.0)
     sprung = np.flatnonzero(stiffness.diagonal())
     if not len(sprung):
         raise PhysicsError('no joint has a spring: settle without critical damping')
-    mujoco.mj_forward(model, data)
-    mass = np.zeros((model.nv, model.nv))
-    mujoco.mj_fullM(model, data, mass)
+    mass = _mass(model, data)
     held = np.ix_(sprung, sprung)
     squares = scipy.linalg.eigvalsh(stiffness[held], mass[held], subset_by_index=[0, 0])
     return float(np.sqrt(squares[0]))
@@ -86,28 +83,33 @@ def _stiffness(model: mujoco.MjModel) -> np.ndarray:
     return found
 
 
-def _fastest_mode(
-    model: mujoco.MjModel, data: mujoco.MjData, stiffness: np.ndarray
-) -> tuple[int, float] | None:
-    """Joint that moves most in the fastest mode, and its angular frequency [rad/s]."""
-    if not stiffness.any():
-        return None
+def _mass(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+    """Mass matrix (nv, nv)."""
     mujoco.mj_forward(model, data)
     mass = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, data, mass)
-    last = [model.nv - 1, model.nv - 1]
-    squares, shapes = scipy.linalg.eigh(np.diag(stiffness), mass, subset_by_index=last)
-    energy = stiffness * shapes[:, 0] ** 2
-    return int(np.argmax(energy)), float(np.sqrt(max(squares[0], 0.0)))
+    return mass
 
 
-def _cause(model: mujoco.MjModel, dof: int, frequency: float, stiffness: np.ndarray) -> str:
+def _last_mode(stiffness: np.ndarray, against: np.ndarray) -> tuple[float, np.ndarray]:
+    """Largest ratio of x' K x to that of another matrix (nv, nv), and its x (nv,)."""
+    last = [len(stiffness) - 1] * 2
+    ratios, shapes = scipy.linalg.eigh(np.diag(stiffness), against, subset_by_index=last)
+    return float(ratios[0]), shapes[:, 0]
+
+
+def _cause(
+    model: mujoco.MjModel, which: str, shape: np.ndarray, stiffness: np.ndarray, mass: np.ndarray
+) -> str:
+    """Describe a mode by the joint with the largest share of its energy."""
+    energies = stiffness * shape**2
+    dof, frequency = int(np.argmax(energies)), np.sqrt(energies.sum() / (shape @ mass @ shape))
     joint = model.dof_jntid[dof]
     body = model.jnt_bodyid[joint]
     slides = model.jnt_type[joint] == int(mujoco.mjtJoint.mjJNT_SLIDE)
     name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_JOINT, joint)
     return (
-        f'the fastest mode, {frequency / (2 * np.pi):.4g} Hz, is at joint {name}: stiffness '
+        f'the {which} mode, {frequency / (2 * np.pi):.4g} Hz, is at joint {name}: stiffness '
         f'{stiffness[dof]:.4g} {"N/m" if slides else "N m/rad"}, mass of its link '
         f'{model.body_mass[body]:.3g} kg, time step {model.opt.timestep:.3g} s'
     )
