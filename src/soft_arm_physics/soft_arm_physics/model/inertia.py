@@ -2,7 +2,14 @@
 
 import mujoco
 import numpy as np
+from scipy.spatial.transform import Rotation
 
+from soft_arm_physics.errors import PhysicsError
+
+# Smaller moments about a body's own centre are raised to this one [kg m^2]: MuJoCo needs more than
+# 1e-15. A thin rod's joints bend about axes away from that centre and do not notice it, only its
+# twist is slower. A body that would notice is refused.
+LEAST_KG_M2 = 2.0 * mujoco.mjMINVAL
 Point = tuple[float, float, float]
 
 
@@ -42,18 +49,27 @@ class Inertia:
         self._volume_m3 += volume_m3
 
     def assign(self, body: mujoco.MjsBody, medium_density_kg_m3: float) -> None:
-        """Give it to a body, with the buoyancy in a medium: it acts at the centre of mass."""
+        """Give it to a body, with the buoyancy in a medium: it acts at the centre of mass.
+
+        Raises:
+            PhysicsError: If the body is too small for MuJoCo's numbers.
+        """
         if self._mass_kg <= 0.0:
             return
         centre = self._moment_kg_m / self._mass_kg
         about_centre = self._about_origin - _steiner(self._mass_kg, centre)
         body.mass, body.ipos = self._mass_kg, centre
-        body.fullinertia = [
-            *np.diag(about_centre),
-            about_centre[0, 1],
-            about_centre[0, 2],
-            about_centre[1, 2],
-        ]
+        about_joint_kg_m2 = np.linalg.eigvalsh(self._about_origin)[1]
+        if about_joint_kg_m2 < mujoco.mjMINVAL:
+            raise PhysicsError(
+                f'{body.name}: its moment of inertia about its joint, {about_joint_kg_m2:.2g} '
+                f'kg m^2, must be at least {mujoco.mjMINVAL:g} kg m^2: give the segment fewer '
+                'sections, or a larger radius or density'
+            )
+        moments, axes = np.linalg.eigh(about_centre)
+        body.inertia = np.maximum(moments, LEAST_KG_M2)
+        axes[:, 0] *= np.sign(np.linalg.det(axes))
+        body.iquat = Rotation.from_matrix(axes).as_quat(scalar_first=True)
         body.explicitinertial = True
         body.gravcomp = medium_density_kg_m3 * self._volume_m3 / self._mass_kg
 
