@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from soft_arm_description.rig import VIRTUAL, Rig
 from soft_arm_vision.calibration.camera_correction import NO_CORRECTION, CameraCorrection
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.frames import DEFAULT_DEPTH_UNIT_M, Frame, FrameSource, stamp_ns
@@ -77,6 +78,20 @@ def find_topics(bag: Bag) -> BagTopics:
         first('geometry_msgs/msg/PoseWithCovarianceStamped', '/tip_pose'),
         first('geometry_msgs/msg/PoseStamped', '/debug/tip_truth'),
     )
+
+
+def check_devices(bag: Bag, rig: Rig) -> None:
+    """Refuse to calibrate a real rig by a bag of virtual devices: only they know the true pose.
+
+    Raises:
+        VisionError: Names the topic that shows it.
+    """
+    truth = find_topics(bag).truth
+    if truth is not None and rig.devices != VIRTUAL:
+        raise VisionError(
+            f'{bag.path} was recorded on virtual devices, as its topic {truth} shows, but rig '
+            f'{rig.name!r} is real: give a bag of that rig, or a virtual rig with --rig'
+        )
 
 
 def topics_of(bag: Bag, kind: str, end: str) -> list[str]:

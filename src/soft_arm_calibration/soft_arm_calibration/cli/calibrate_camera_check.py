@@ -13,7 +13,7 @@ from soft_arm_calibration.cli.camera_options import add_running_camera, add_tip_
 from soft_arm_description.calibrate import Calibrated, calibration_parser, run_calibration
 from soft_arm_description.calibration import Measurement
 from soft_arm_description.depth_sensor import sensor_of
-from soft_arm_description.rig import VIRTUAL, Devices, Rig, RigError
+from soft_arm_description.rig import Devices, Rig, RigError
 from soft_arm_description.robot import Robot
 from soft_arm_io.command_line import input_path, number_in
 from soft_arm_vision.errors import VisionError
@@ -102,14 +102,13 @@ def _check(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
 def _frames(options: Namespace, rig: Rig) -> Iterator[tuple[Iterator['Frame'], Devices]]:
     """Give the images of a bag or of the running camera, and on which devices they were taken."""
     if options.bag is not None:
-        from soft_arm_calibration.bags.bag_frames import find_topics, read_frames
+        from soft_arm_calibration.bags.bag_frames import check_devices, read_frames
         from softarm_cli.bags.file import open_bag, warn_of_cut
 
         with open_bag(options.bag) as bag:
             warn_of_cut(bag, 'softarm calibrate camera-check')
-            # Only emulated devices know the true pose.
-            devices: Devices = VIRTUAL if find_topics(bag).truth else rig.devices
-            yield read_frames(bag, depth_unit_m=options.depth_unit_m), devices
+            check_devices(bag, rig)
+            yield read_frames(bag, depth_unit_m=options.depth_unit_m), rig.devices
         return
     from soft_arm_calibration.ros.camera_session import CameraSession
 

@@ -93,7 +93,7 @@ def _measure(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
     if options.bag is None:
         frames, board_sd_m = virtual_device('board')(options.camera, VIEWS), 0.0
     else:
-        frames, board_sd_m = _recorded(options), BOARD_SD_M
+        frames, board_sd_m = _recorded(options, rig), BOARD_SD_M
     for colour, depth, intrinsics in tqdm(frames, file=sys.stderr, desc='board', unit=' frames'):
         check_images(colour, depth, intrinsics)
         view = view_board(colour, depth_in_metres(depth), intrinsics, size_m)
@@ -103,7 +103,7 @@ def _measure(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
     near_m, far_m = sorted(options.range_m)
     sensor, scale, left = fit_sensor(views, focal_px, (near_m, far_m), size_m, board_sd_m)
     measurement = Measurement(
-        devices=VIRTUAL if options.bag is None else rig.devices,
+        devices=rig.devices,
         method=f'board of {size_m[0]:g} x {size_m[1]:g} m in {len(views)} frames, its plane by '
         'the colour image',
         residuals={'offset_share': _rounded(left), 'scale_share': _rounded(abs(scale))},
@@ -124,12 +124,13 @@ def _measure(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
     return Calibrated(sensor, measurement, '\n'.join(lines), summary)
 
 
-def _recorded(options: Namespace) -> Iterator[Pictures]:
-    from soft_arm_calibration.bags.bag_frames import read_frames
+def _recorded(options: Namespace, rig: Rig) -> Iterator[Pictures]:
+    from soft_arm_calibration.bags.bag_frames import check_devices, read_frames
     from softarm_cli.bags.file import open_bag, warn_of_cut
 
     with open_bag(options.bag) as bag:
         warn_of_cut(bag, 'softarm calibrate')
+        check_devices(bag, rig)
         frames = read_frames(bag, depth_unit_m=options.depth_unit_m)
         for frame in islice(frames, 0, None, options.every):
             yield frame.rgb, frame.depth_m, frame.intrinsics

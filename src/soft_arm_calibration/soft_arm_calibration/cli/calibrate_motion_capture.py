@@ -93,7 +93,7 @@ def _calibrate(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
         )
     latency = None
     if options.bag:
-        latency = _latency(options, frame, T_body_tip)
+        latency = _latency(options, rig, frame, T_body_tip)
         latency_s = round(latency.latency_s, 5)
     found = extrinsics.solve(world_m, base_m, place)
     posed = extrinsics.values_of(found, robot.base.frame, frame)
@@ -130,26 +130,27 @@ def _calibrate(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
     return Calibrated(values, measurement, text, summary)
 
 
-def _latency(options: Namespace, world_frame: str, T_body_tip: np.ndarray) -> 'Latency':
+def _latency(options: Namespace, rig: Rig, world_frame: str, T_body_tip: np.ndarray) -> 'Latency':
     """Return how late the poses in the bag are."""
     # Slow to import: with a bag only.
     from soft_arm_calibration.bags.arm_files import load_files
-    from soft_arm_calibration.bags.bag_frames import read_poses, topics_of
+    from soft_arm_calibration.bags.bag_frames import check_devices, read_poses, topics_of
     from soft_arm_calibration.bags.pose_latency import find_latency
     from soft_arm_calibration.bags.recorded import find_topics, read_tips
     from soft_arm_calibration.bags.track import Track
     from softarm_cli.bags.file import open_bag, warn_of_cut
 
-    files = load_files(
-        options.robot,
-        options.rig,
-        None,
-        options.tip_source,
-        options.network,
-        options.depth_unit_m,
-    )
     with open_bag(options.bag) as bag:
         warn_of_cut(bag, 'softarm calibrate')
+        check_devices(bag, rig)
+        files = load_files(
+            options.robot,
+            options.rig,
+            None,
+            options.tip_source,
+            options.network,
+            options.depth_unit_m,
+        )
         found = {
             topic: poses
             for topic in topics_of(bag, 'geometry_msgs/msg/PoseStamped', '')

@@ -83,6 +83,11 @@ def test_what_emulated_devices_show_corrects_no_real_camera(camera, tmp_path, ca
     assert "measured on virtual devices, but rig 'lab' is real" in error and not path.exists()
 
 
+def test_a_bag_of_virtual_devices_checks_no_real_camera(capsys):
+    assert calibrate_camera_check.main([str(BAG), '--rig', 'lab', '--tip-source', 'colour']) == 2
+    assert '/debug/tip_truth shows' in capsys.readouterr().err
+
+
 def test_too_short_a_recording_is_refused(capsys):
     assert calibrate_camera_check.main([str(BAG)]) == 2
     error = capsys.readouterr().err.splitlines()[-1]

@@ -1,6 +1,7 @@
 """`softarm calibrate depth` on the virtual camera, and what it refuses."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,8 @@ from soft_arm_description.calibration import load_calibration
 from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_description.rig import load_rig
 from soft_arm_sim.cameras.parameters import load_camera_parameters
+
+BAG = Path(__file__).parents[3] / 'soft_arm_calibration/test/data/virtual_rig_bag'
 
 
 def test_it_saves_what_the_virtual_camera_is(tmp_path, capsys, monkeypatch):
@@ -34,3 +37,11 @@ def test_a_real_rig_needs_a_bag(capsys):
     assert calibrate_depth.main(['--rig', 'lab']) == 2
     error = capsys.readouterr().err
     assert 'softarm bag record --images' in error and error.count('\n') == 1
+
+
+def test_a_bag_of_virtual_devices_calibrates_no_real_rig(tmp_path, capsys):
+    path = tmp_path / 'sensor.yaml'
+    assert calibrate_depth.main([str(BAG), '--rig', 'lab', '--output', str(path)]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert '/debug/tip_truth shows' in error and "rig 'lab' is real" in error and '--rig' in error
+    assert not path.exists()

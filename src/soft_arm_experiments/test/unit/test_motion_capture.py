@@ -165,6 +165,19 @@ def test_the_latency_comes_from_a_bag(tmp_path, capsys):
     assert main([*given, two, '--body-pose', '/mocap/body']) == 0
 
 
+def test_a_bag_of_virtual_devices_calibrates_no_real_rig(tmp_path, capsys):
+    rows = [','.join(map(str, (i, *p, *p))) for i, p in enumerate(np.eye(3, 3))]
+    points, file = tmp_path / 'tip.csv', tmp_path / 'made.yaml'
+    points.write_text('\n'.join([','.join(COLUMNS), *rows]))
+    motion = tracks(np.random.default_rng(12), 0.033, 1.0)
+    bag = write_bag(tmp_path / 'bag', *motion, bodies=('body', 'debug/tip_truth'))
+    given = ['--rig', 'lab', '--points', str(points), '--output', str(file), '--bag', str(bag)]
+    assert main([*given, '--world-frame', 'mocap', '--body-pose', '/mocap/body']) == 2
+    error = capsys.readouterr().err
+    assert '/mocap/debug/tip_truth shows' in error and "rig 'lab' is real" in error
+    assert not file.exists()
+
+
 def test_the_tip_in_a_bag_may_be_seen_by_its_markers(tmp_path, monkeypatch, capsys):
     late, seen = tracks(np.random.default_rng(12), 0.033)
     later = [Track(t.stamps_ns + 10**9, t.points_m) for t in (late, seen)]
