@@ -284,6 +284,29 @@ class Robot(Strict):
         """
         return hashlib.sha256(repr([s.layout for s in self.segments]).encode()).hexdigest()[:16]
 
+    @cached_property
+    def plant_fingerprint(self) -> str:
+        """Hash of the values that the motion of the simulated robot depends on.
+
+        Names and texts, colours, marks for cameras, the base's place and the driver's channels have
+        no part in it.
+        """
+        content = self.model_dump_json(
+            exclude={
+                'name': True,
+                'description': True,
+                'source': True,
+                'base': {'frame', 'parent_frame', 'position_m'},
+                'ring': {'colour_rgb'},
+                'fiducial': True,
+                'cut_lines': True,
+                'tip_frames': True,
+                'ik_weights': True,
+                'channels': True,
+            }
+        )
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
+
 
 def shipped_robots() -> dict[str, Path]:
     """Robot files that come with this package, by name."""

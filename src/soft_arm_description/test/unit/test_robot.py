@@ -75,6 +75,23 @@ def test_fingerprints(changed):
     assert wide.kinematic_fingerprint != robot.kinematic_fingerprint
 
 
+def test_the_plant_is_another_one_where_it_moves_differently(changed):
+    plant = load_robot('two_module_arm').plant_fingerprint
+    for alike in (
+        lambda c: c.update(name='mine', description='Mine.', source='mine'),
+        lambda c: c['ring'].update(colour_rgb=[1.0, 0.0, 0.0]),
+        lambda c: c['base'].update(position_m=[0.0, 0.0, 0.7]),
+    ):
+        assert changed(alike).plant_fingerprint == plant
+    for other in (
+        lambda c: c['segments'][0].update(body_mass_kg=0.48),
+        lambda c: c['segments'][1].update(damping_time_s=0.3),
+        lambda c: c['ring'].update(mass_kg=0.2),
+        lambda c: c['base'].update(rpy_deg=[90.0, 0.0, 0.0]),
+    ):
+        assert changed(other).plant_fingerprint != plant
+
+
 def test_every_kind_ships():
     robots = {name: load_robot(name) for name in shipped_robots()}
     assert {s.kind for r in robots.values() for s in r.segments} == {

@@ -12,7 +12,6 @@ from tqdm import tqdm
 
 from soft_arm_calibration.cli.camera_options import add_network
 from soft_arm_control.errors import ControlError
-from soft_arm_description.calibration import load_header
 from soft_arm_description.options import add_rig
 from soft_arm_description.rig import VIRTUAL, Rig, RigError, load_rig
 from soft_arm_description.robot import RobotFileError, load_robot
@@ -87,6 +86,7 @@ def _calibrate(options: Namespace) -> int:
 def calibrated_rig(rig_name: str, robot_name: str, network: Path | None = None) -> Rig:
     """Return a rig; for a virtual template of another robot, one calibrated for this robot.
 
+    Another robot is one that moves differently, by its masses or stiffnesses for instance.
     The progress of its calibration is shown on standard error.
 
     Raises:
@@ -97,7 +97,7 @@ def calibrated_rig(rig_name: str, robot_name: str, network: Path | None = None) 
         rig.is_template
         and rig.devices == VIRTUAL
         and all(segment.kind == 'bellows' for segment in robot.segments)
-        and load_header(rig, 'dynamics').robot_fingerprint != robot.kinematic_fingerprint
+        and load_robot(rig.robot).plant_fingerprint != robot.plant_fingerprint
     ):
         from soft_arm_experiments.arm.virtual_calibration import PARTS, rig_for  # slow to import
 

@@ -9,7 +9,7 @@ import yaml
 
 from soft_arm_control.errors import ExperimentError
 from soft_arm_description.rig import load_rig
-from soft_arm_description.robot import load_robot
+from soft_arm_description.robot import load_robot, shipped_robots
 from soft_arm_experiments.arm import virtual_calibration
 from soft_arm_experiments.arm.reach import Move, reach_poses, summary
 from soft_arm_experiments.cli import calibrate_virtual
@@ -38,6 +38,20 @@ def test_a_calibration_for_a_new_robot_shows_its_progress(monkeypatch, capsys):
     assert calibrate_virtual.calibrated_rig('virtual', str(LYING)) == load_rig('virtual')
     said = capsys.readouterr()
     assert said.out == '' and 'calibrating the virtual rig for one_lying, once:' in said.err
+
+
+@pytest.mark.parametrize(('factor', 'calibrated'), [(1.0, False), (3.0, True)])
+def test_a_heavier_copy_of_the_templates_robot_gets_a_rig_of_its_own(
+    factor, calibrated, tmp_path, monkeypatch
+):
+    content = yaml.safe_load(shipped_robots()['two_module_arm'].read_text()) | {'name': 'copy'}
+    for segment in content['segments']:
+        segment['body_mass_kg'] *= factor
+    (tmp_path / 'copy.yaml').write_text(yaml.safe_dump(content))
+    made = []
+    monkeypatch.setattr(virtual_calibration, 'rig_for', lambda *given: made.append(given))
+    calibrate_virtual.calibrated_rig('virtual', str(tmp_path / 'copy.yaml'))
+    assert bool(made) == calibrated
 
 
 def test_an_arm_without_a_ring_is_calibrated_with_that_of_the_jig(tmp_path, monkeypatch):
