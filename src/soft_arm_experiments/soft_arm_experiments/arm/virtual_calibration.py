@@ -7,6 +7,7 @@ virtual rig. The curves come from the robot file. Last, the errors of the measur
 calibrated, for rigs without images.
 """
 
+import hashlib
 import os
 import shutil
 import tempfile
@@ -77,11 +78,22 @@ def rig_for(
     """
     robot = load_robot(robot_name)
     cache = Path(os.environ.get('XDG_CACHE_HOME') or Path.home() / '.cache')
-    name = f'{template.name}_{robot.name}_{robot.fingerprint}_{VERSION}'
+    made_of = _fingerprint(template, network)
+    name = f'{template.name}_{robot.name}_{robot.fingerprint}_{made_of}_{VERSION}'
     folder = cache / 'soft_arm' / 'rigs' / name
     if not (folder / 'rig.yaml').exists():
         _make(folder, template, robot_name, on_part, network)
     return load_rig(str(folder))
+
+
+def _fingerprint(template: Rig, network: Path | None) -> str:
+    """Hash of the contents of a template and of the network."""
+    files = sorted(path for path in template.folder.rglob('*') if path.is_file())
+    named = {str(path.relative_to(template.folder)): path for path in files}
+    if network is not None:
+        named['network'] = network
+    prints = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in named.items()}
+    return hashlib.sha256(repr(prints).encode()).hexdigest()[:16]
 
 
 def calibrate(

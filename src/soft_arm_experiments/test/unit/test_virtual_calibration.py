@@ -1,5 +1,6 @@
 """Virtual rigs for any bellows arm: which rig a launch uses, and what is refused."""
 
+import shutil
 import time
 from pathlib import Path
 
@@ -52,6 +53,34 @@ def test_a_heavier_copy_of_the_templates_robot_gets_a_rig_of_its_own(
     monkeypatch.setattr(virtual_calibration, 'rig_for', lambda *given: made.append(given))
     calibrate_virtual.calibrated_rig('virtual', str(tmp_path / 'copy.yaml'))
     assert bool(made) == calibrated
+
+
+def test_another_network_or_template_is_another_cached_rig(tmp_path, monkeypatch):
+    made = []
+
+    def make(folder, *_):
+        made.append(folder)
+        folder.mkdir(parents=True)
+        (folder / 'rig.yaml').write_text('devices: virtual\nrobot: two_module_arm\n')
+
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'cache'))
+    monkeypatch.setattr(virtual_calibration, '_make', make)
+    template = tmp_path / 'mine'
+    shutil.copytree(load_rig('virtual').folder, template)
+    network = tmp_path / 'network.onnx'
+
+    def cached(network=None):
+        return virtual_calibration.rig_for(load_rig(str(template)), str(LYING), network=network)
+
+    without = cached()
+    network.write_bytes(b'one')
+    one = cached(network)
+    network.write_bytes(b'two')
+    two = cached(network)
+    (parameters,) = template.glob('parameters/pneumatic_driver*')
+    parameters.write_text(parameters.read_text() + '# changed\n')
+    assert cached(network).folder not in (without.folder, one.folder, two.folder)
+    assert len(made) == 4 and cached(network) and len(made) == 4
 
 
 def test_an_arm_without_a_ring_is_calibrated_with_that_of_the_jig(tmp_path, monkeypatch):
