@@ -84,8 +84,8 @@ class ExperimentRunner:
         start_s = self._rig.now_s()
         open_loop = self._pass(experiment, open_loop=True)
         closed_loop = self._pass(experiment, open_loop=False)
-        responses = self._responses(experiment) if experiment.name == 'bend' else ()
         problems: list[str] = []
+        responses = self._responses(problems) if experiment.name == 'bend' else []
         speeds = LAPS_RAD_S if experiment.name == 'deflection' and self._pace.lap else ()
         laps = [self._lap(experiment, speed_rad_s, problems) for speed_rad_s in speeds]
         closed_loop = replace(closed_loop, problems=(*closed_loop.problems, *problems))
@@ -95,7 +95,7 @@ class ExperimentRunner:
             self._rig.clock,
             open_loop,
             closed_loop,
-            responses,
+            tuple(response for response in responses if response is not None),
             tuple(lap for lap in laps if lap is not None),
             self._rig.rates_hz(start_s),
             self._rig.latency_ms(),
@@ -109,7 +109,12 @@ class ExperimentRunner:
         for k in range(len(experiment.points_m)):
             stops_s.append(self._step(experiment, k, open_loop, self._pace.step_s, problems)[1])
         times_s, tips_m = self._rig.tips(first_s, stops_s[-1])
-        ends_m = np.array([end_of_step_m(times_s, tips_m, stop_s) for stop_s in stops_s])
+        ends_m = np.array(
+            [
+                end_of_step_m(times_s, tips_m, stop_s, f'step {k}')
+                for k, stop_s in enumerate(stops_s)
+            ]
+        )
         unreachable_m = self._unreachable_m(experiment, ends_m, began_s, stops_s)
         return Run(times_s - first_s, tips_m, ends_m, unreachable_m, tuple(problems))
 
@@ -129,21 +134,24 @@ class ExperimentRunner:
             )
         return np.array(found_m)
 
-    def _responses(self, experiment: Experiment) -> tuple[StepResponse, ...]:
+    def _responses(self, problems: list[str]) -> list[StepResponse | None]:
         degrees = self._pace.table_7_deg
         steps = targets(
             self._arm, 'bend', np.deg2rad([0.0, *degrees]), np.full(1 + len(degrees), PHI_BEND_RAD)
         )
         self._step(steps, 0, False, RESPONSE_S, [])
-        return tuple(
-            self._response(steps, k, theta_deg) for k, theta_deg in enumerate(degrees, start=1)
-        )
+        return [
+            self._response(steps, k, theta_deg, problems)
+            for k, theta_deg in enumerate(degrees, start=1)
+        ]
 
-    def _response(self, steps: Experiment, k: int, theta_deg: float) -> StepResponse:
-        """Step from target 0 to target k; repeat after a fault or a wrong start.
+    def _response(
+        self, steps: Experiment, k: int, theta_deg: float, problems: list[str]
+    ) -> StepResponse | None:
+        """Step from target 0 to target k; repeat after a fault, a wrong start or without a tip.
 
         A goal at a pressure limit ends every attempt with a fault; it counts as settled if the tip
-        stays within the share of the step.
+        stays within the share of the step. The result is None if the last attempt saw no tip.
         """
         start_m, target_m = steps.points_m[0], steps.points_m[k]
         step_m = float(np.linalg.norm(target_m - start_m))
@@ -151,12 +159,17 @@ class ExperimentRunner:
             self._step(steps, 0, False, RESPONSE_S, [])
             start_s, stop_s, problem = self._try_step(steps, k, False, RESPONSE_S)
             times_s, tips_m = self._rig.tips(start_s, stop_s)
-            right_start = np.linalg.norm(tips_m[0] - start_m) <= START_SHARE * step_m
+            right_start = (
+                len(tips_m) > 0 and np.linalg.norm(tips_m[0] - start_m) <= START_SHARE * step_m
+            )
             settled_s = None
             if right_start:
                 settled_s = settling_time_s(times_s - start_s, tips_m, start_m, target_m)
             if right_start and problem is None:
                 break
+        if not len(tips_m):
+            problems.append(f'response to {theta_deg:g} deg: not measured, no tip received')
+            return None
         seen_s, pressures_pa = self._rig.measured_pa(start_s - RESPONSE_S, stop_s)
         lengths_m = acting_lengths_m(self._arm, self._dynamics, seen_s, pressures_pa)
         before, after = seen_s <= start_s, seen_s > stop_s - SCORED_S
@@ -176,7 +189,7 @@ class ExperimentRunner:
         )
 
     def _lap(self, experiment: Experiment, speed_rad_s: float, problems: list[str]) -> Lap | None:
-        """Follow the deflection's circle once; None if every attempt ends early."""
+        """Follow the deflection's circle once; None if all attempts end early or see no tip."""
         phi_rad = np.linspace(0.0, 2 * np.pi, 73)
         path = targets(
             self._arm, 'deflection', np.full_like(phi_rad, experiment.theta_rad[0]), phi_rad
@@ -197,6 +210,9 @@ class ExperimentRunner:
             return None
         # Exclude acceleration and braking: the first and the last half second.
         seen_s, tips_m = self._rig.tips(start_s + 0.5, start_s + times_s[-1] - 0.5)
+        if not len(seen_s):
+            problems.append(f'continuous turn at {speed_rad_s:g} rad/s: no tip received')
+            return None
         wanted_m = np.stack(
             [np.interp(seen_s - start_s, times_s, axis_m) for axis_m in path.points_m.T], axis=1
         )

@@ -111,17 +111,19 @@ def targets(arm: BellowsArm, name: str, theta_rad: np.ndarray, phi_rad: np.ndarr
     )
 
 
-def end_of_step_m(times_s: np.ndarray, tips_m: np.ndarray, stop_s: float) -> np.ndarray:
-    """Return the mean true tip [m], shape (3,), over the last `SCORED_S` before `stop_s`.
+def end_of_step_m(
+    times_s: np.ndarray, tips_m: np.ndarray, stop_s: float, step: str = 'a step'
+) -> np.ndarray:
+    """Return the mean tip [m], shape (3,), over the last `SCORED_S` before `stop_s`.
 
     Raises:
-        ExperimentError: If the true tip was not sampled in that time.
+        ExperimentError: If the tip was not sampled in that time; names the step.
     """
     rows = (times_s > stop_s - SCORED_S) & (times_s <= stop_s)
     if not rows.any():
         raise ExperimentError(
-            f'no true tip received in the last {SCORED_S} s of a step: is the virtual rig still '
-            'running?'
+            f'no tip received in the last {SCORED_S} s of {step}: check that the rig runs and, if '
+            'it is real, that its detector finds the tip there'
         )
     return tips_m[rows].mean(axis=0)
 

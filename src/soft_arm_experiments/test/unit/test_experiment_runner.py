@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from soft_arm_control.errors import ExperimentError
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_experiments.arm.experiment_runner import ATTEMPTS, ExperimentRunner, Pace
+from soft_arm_experiments.arm.experiments import experiment
 from soft_arm_kinematics.arm import load_arm
 
 DYNAMICS = Dynamics(
@@ -21,7 +23,12 @@ FAULT = False, 'no ring'
 
 
 class FakeRig:
-    """Goals numbered in `failing` end half a second after their start, without moving the tip."""
+    """Goals numbered in `failing` end half a second after their start, without moving the tip.
+
+    No tip is received during goals numbered in `unseen`.
+    """
+
+    unseen = ()
 
     def __init__(self, first_m, failing):
         self._truth, self._time_s, self._failing, self.goals = [], 100.0, failing, []
@@ -42,6 +49,8 @@ class FakeRig:
             self._advance(PERIOD_S)
 
     def tips(self, start_s, stop_s):
+        if len(self.goals) in self.unseen:
+            return np.empty(0), np.empty(0)
         seen = [(t, tip_m) for t, tip_m in self._truth if start_s <= t <= stop_s]
         return tuple(np.array(column) for column in zip(*seen, strict=True))
 
@@ -65,7 +74,7 @@ def arm():
 def responses(arm, failing):
     rig = FakeRig(arm.at(arm.lengths(np.zeros(6))).tip_m, failing)
     runner = ExperimentRunner(rig, arm, DYNAMICS, Pace(table_7_deg=(120.0,)), lambda _: None)
-    (response,) = runner._responses(None)
+    (response,) = runner._responses([])
     return rig, response
 
 
@@ -82,3 +91,30 @@ def test_a_response_that_is_repeated_begins_where_the_first_one_began(arm, faili
 def test_a_response_that_always_fails_has_no_settling_time(arm):
     rig, response = responses(arm, range(1, 1000))
     assert response.settle_s is None and len(rig.goals) <= 1 + 2 * ATTEMPTS + ATTEMPTS * ATTEMPTS
+
+
+@pytest.mark.parametrize(('unseen', 'measured'), [((3,), True), (range(3, 9), False)])
+def test_a_response_without_a_tip_is_repeated_and_then_reported(arm, unseen, measured):
+    rig, problems = FakeRig(arm.at(arm.lengths(np.zeros(6))).tip_m, ()), []
+    rig.unseen = unseen
+    pace = Pace(table_7_deg=(120.0, 90.0))
+    responses = ExperimentRunner(rig, arm, DYNAMICS, pace, lambda _: None)._responses(problems)
+    assert [response is not None for response in responses] == [measured, True]
+    assert problems == ([] if measured else ['response to 120 deg: not measured, no tip received'])
+
+
+def test_a_step_without_a_tip_is_named(arm):
+    rig = FakeRig(arm.at(arm.lengths(np.zeros(6))).tip_m, ())
+    runner = ExperimentRunner(rig, arm, DYNAMICS, Pace(), lambda _: None)
+    rig.tips = lambda start_s, stop_s: (np.array([start_s, start_s + 1.9]), np.zeros((2, 3)))
+    with pytest.raises(ExperimentError, match=r'last 0.3 s of step 1: .* if it is real'):
+        runner._pass(experiment(arm, 'bend', 2), open_loop=True)
+
+
+def test_a_turn_without_a_tip_is_reported(arm):
+    rig, problems = FakeRig(arm.at(arm.lengths(np.zeros(6))).tip_m, ()), []
+    rig.follow_path = lambda *_: lambda: None
+    rig.tips = lambda *_: (np.empty(0), np.empty(0))
+    runner = ExperimentRunner(rig, arm, DYNAMICS, Pace(), lambda _: None)
+    assert runner._lap(experiment(arm, 'deflection', 2), 3.0, problems) is None
+    assert problems == ['continuous turn at 3 rad/s: no tip received']

@@ -57,7 +57,7 @@ def test_only_the_end_of_a_step_counts():
     times_s = np.arange(0, 2, 0.02)
     tips_m = np.where(times_s[:, None] > 1.69, [0.001, 0.002, 0.003], 5.0)
     assert end_of_step_m(times_s, tips_m, 1.98) == pytest.approx([0.001, 0.002, 0.003])
-    with pytest.raises(ExperimentError, match='no true tip'):
+    with pytest.raises(ExperimentError, match='no tip received'):
         end_of_step_m(times_s, tips_m, 9.0)
 
 
