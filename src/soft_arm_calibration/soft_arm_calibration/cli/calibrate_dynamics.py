@@ -54,6 +54,7 @@ def _measure(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
     arm = load_bellows_arm(options.robot, options.rig)
     file = 'rig' if rig.devices == REAL else 'sim'
     launch = f'launch/{file}.launch.xml rig:={rig.argument}'
+    seed = 1 if options.plant_seed is None else options.plant_seed
     with ExitStack() as stack:
         # A virtual rig is started without the nodes that need the dynamics.
         check = stack.enter_context(
@@ -74,7 +75,7 @@ def _measure(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
             RigSession(
                 arm.robot,
                 NAME,
-                plant_seed=(options.plant_seed or 1) if starts_rig else None,
+                plant_seed=seed if starts_rig else None,
                 check=check,
                 use_sim_time=starts_rig or (rig.devices != REAL and time_is_simulated()),
             )

@@ -1,5 +1,6 @@
 """`softarm calibrate dynamics` and `grasp` beside a simulated rig with real or emulated devices."""
 
+import contextlib
 import datetime
 
 import numpy as np
@@ -12,7 +13,13 @@ from sensor_msgs.msg import JointState
 from std_srvs.srv import Trigger
 
 from soft_arm_calibration.cli import calibrate_dynamics, calibrate_grasp
-from soft_arm_calibration.ros import closing_measurement, dynamics_measurement, rig_process
+from soft_arm_calibration.ros import (
+    closing_measurement,
+    dynamics_measurement,
+    rig_process,
+    rig_session,
+)
+from soft_arm_control.errors import ControlError
 from soft_arm_control.grasping.no_load_reference import from_robot
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_description.rig import load_rig
@@ -200,3 +207,17 @@ def test_an_arm_that_another_node_commands_is_not_stepped(rig, rigs, capsys):
     assert calibrate_dynamics.main(['--rig', 'bench']) == 2
     assert 'another node is sending pressure_command' in capsys.readouterr().err
     rig.called(lambda: rig.command(False))
+
+
+def test_seed_0_is_a_seed(monkeypatch):
+    given = {}
+
+    def session(*_, **options):
+        given.update(options)
+        raise ControlError('no rig')
+
+    started = contextlib.nullcontext(lambda: None)
+    monkeypatch.setattr(rig_process, 'rig_to_measure', lambda *_, **__: started)
+    monkeypatch.setattr(rig_session, 'RigSession', session)
+    assert calibrate_dynamics.main(['--plant-seed', '0']) == 2
+    assert given['plant_seed'] == 0
