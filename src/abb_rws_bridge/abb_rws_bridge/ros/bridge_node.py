@@ -10,6 +10,8 @@ reconnects but does not resume a move. Deactivation ends a move and stops its pr
 shutdown, an error, SIGTERM and SIGINT also log out.
 """
 
+from threading import Lock
+
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 
@@ -51,7 +53,7 @@ class AbbRwsBridgeNode(LifecycleNode):
         )
         self._make_controller()  # raises for invalid settings
         self._log_bridge = LogBridge('abb_rws_bridge', self.get_logger())
-        self._phase, self._news = 'unconfigured', set()
+        self._phase, self._news, self._news_lock = 'unconfigured', set(), Lock()
         self._wake = self.create_guard_condition(self._on_news)
         self._link = Link(self._make_controller, self._on_change, p.ping_s)
         # a waiting command must block neither a stop nor the lifecycle
@@ -116,11 +118,13 @@ class AbbRwsBridgeNode(LifecycleNode):
 
     def _on_change(self, name: str) -> None:
         """Record a refreshed value and wake the node; runs in the link's thread."""
-        self._news.add(name)
+        with self._news_lock:
+            self._news.add(name)
         self._wake.trigger()
 
     def _on_news(self) -> None:
-        names, self._news = self._news, set()
+        with self._news_lock:
+            names, self._news = self._news, set()
         if self._phase in ('inactive', 'active'):
             self._output.publish(self._link.known, names)
 
@@ -134,15 +138,9 @@ class AbbRwsBridgeNode(LifecycleNode):
         level, message, values = bridge_diagnostics.status(
             self._link, self._phase, self._settings.stale_after_s
         )
-        return (
-            level,
-            message,
-            values
-            | {
-                'joint_rate_hz': self._output.joint_rate.rate_hz,
-                'refused_commands': self._commands.refused,
-            },
-        )
+        values['joint_rate_hz'] = self._output.joint_rate.rate_hz
+        values['refused_commands'] = self._commands.refused
+        return level, message, values
 
 
 def main() -> int:
