@@ -2,12 +2,11 @@
 
 The depth of a pixel is taken as
 
-    measured = (1 + s) true + b + noise + rounding
+    measured = true / depth_scale + b + noise + rounding
 
-with a scale s and an offset b that are the same for all pixels of all frames, noise that is
-Gaussian and correlated from pixel to pixel, and rounding that is independent. The scale is not
-among the values: what is found of it at the calibration is reported, and corrected where the user
-says so.
+with a scale and an offset b that are the same for all pixels of all frames, noise that is Gaussian
+and correlated from pixel to pixel, and rounding that is independent. Frames hold the measured depth
+times the scale.
 """
 
 from typing import Annotated, ClassVar, Self
@@ -23,6 +22,7 @@ from soft_arm_io.fields import Number
 NotNegative = Annotated[Number, Field(ge=0, le=10)]
 Positive = Annotated[Number, Field(gt=0, le=10)]
 Pixels = Annotated[Number, Field(ge=0, le=50)]
+Scale = Annotated[Number, Field(ge=0.8, le=1.25)]
 
 
 class DepthSensor(Values):
@@ -33,6 +33,7 @@ class DepthSensor(Values):
     Attributes:
         focal_length_px: Focal length of the image in which the lengths in pixels were measured.
         range_m: Nearest and farthest depth that the camera reports.
+        depth_scale: True over measured depth; frames are corrected by it.
         noise_m_per_m2: Standard deviation of the noise over the square of depth.
         noise_floor_m: The part of it that does not grow with depth.
         correlation_px: Gaussian length s of the noise: the correlation of two pixels d apart is
@@ -40,8 +41,8 @@ class DepthSensor(Values):
         quantum_m: Step of the depth image.
         disparity_quantum_m_per_m2: Step of the disparity as one of depth, over depth squared.
         bias_m, bias_sd_m: Offset b of all depths, and what is not known of it.
-        scale_sd: By how much depth is off from one view to another, relative, beyond noise and
-            scale.
+        scale_sd: By how much corrected depth is off from one view to another, relative, beyond
+            noise.
         edge_width_px: Width of the border, on the near side of an edge, in which depth is missing
             or mixed with that behind it.
         fattening_px: How far the depth of the near side reaches past the edge.
@@ -54,6 +55,7 @@ class DepthSensor(Values):
     for_any_robot: ClassVar[bool] = True
     focal_length_px: Annotated[Number, Field(gt=10, le=1e5)]
     range_m: tuple[Positive, Annotated[Number, Field(gt=0, le=100)]]
+    depth_scale: Scale = 1.0
     noise_m_per_m2: Positive
     noise_floor_m: NotNegative
     correlation_px: Pixels

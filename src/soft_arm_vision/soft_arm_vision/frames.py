@@ -13,7 +13,7 @@ import numpy as np
 
 from soft_arm_vision.alignment import align_depth
 from soft_arm_vision.calibration.camera_correction import NO_CORRECTION, CameraCorrection
-from soft_arm_vision.clouds.cloud import check_images, depth_in_metres
+from soft_arm_vision.clouds.cloud import check_images
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 
@@ -128,11 +128,10 @@ class FrameSource:
             raise VisionError(self._why_none)
         self._check_frame(colour.header.frame_id)
         rgb = _picture('colour', colour, _COLOURS)
-        stated, scale = _picture('depth', depth, _DEPTHS), self._correction.depth_scale
-        if stated.dtype == np.uint16:
-            depth_m = stated * np.float32(scale * self._unit_m)
-        else:
-            depth_m = depth_in_metres(stated) * np.float32(scale)
+        measured = _picture('depth', depth, _DEPTHS)
+        if measured.dtype == np.uint16:
+            measured = measured * np.float32(self._unit_m)
+        depth_m = self._correction.depth_m(measured)
         frames = colour.header.frame_id, depth.header.frame_id
         if self._depth_camera is not None or frames[0] != frames[1]:
             depth_m = self._aligned(depth_m, intrinsics, *frames)

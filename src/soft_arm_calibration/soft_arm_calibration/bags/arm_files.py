@@ -118,7 +118,7 @@ def load_files(
         lacking,
         tip_source,
         network,
-        correction_of(where, loaded),
+        correction_of(where),
         sensor,
         depth_unit_m,
     )

@@ -21,6 +21,7 @@ from softarm_cli.errors import BagError
 
 if TYPE_CHECKING:
     from soft_arm_vision.calibration.camera_check import CameraErrors, Explanation, RingView
+    from soft_arm_vision.calibration.camera_correction import CameraCorrection
     from soft_arm_vision.frames import Frame
 
 CAUSES = 'depth', 'focal-length', 'lens'
@@ -66,6 +67,7 @@ def main(argv: list[str] | None = None) -> int:
 def _check(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
     # Slow to import: after the arguments are checked.
     from soft_arm_vision.calibration.camera_check import camera_errors
+    from soft_arm_vision.calibration.camera_correction import NO_CORRECTION
     from soft_arm_vision.calibration.camera_monitor import ring_views
     from soft_arm_vision.ring.detector import RingDetector
     from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
@@ -74,7 +76,7 @@ def _check(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
     if caution is not None:
         print(f'softarm calibrate camera-check: {caution}', file=sys.stderr)
     detector = RingDetector(ring, make_segmenter(options.tip_source, ring, options.network), sensor)
-    with _frames(options, rig) as (frames, devices):
+    with _frames(options, rig, NO_CORRECTION.with_scale_of(sensor)) as (frames, devices):
         shown = tqdm(frames, file=sys.stderr, desc='ring', unit=' frames')
         views = list(ring_views(shown, detector))
     errors = camera_errors(views, ring, sensor)
@@ -99,7 +101,9 @@ def _check(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
 
 
 @contextmanager
-def _frames(options: Namespace, rig: Rig) -> Iterator[tuple[Iterator['Frame'], Devices]]:
+def _frames(
+    options: Namespace, rig: Rig, correction: 'CameraCorrection'
+) -> Iterator[tuple[Iterator['Frame'], Devices]]:
     """Give the images of a bag or of the running camera, and on which devices they were taken."""
     if options.bag is not None:
         from soft_arm_calibration.bags.bag_frames import check_devices, read_frames
@@ -108,11 +112,12 @@ def _frames(options: Namespace, rig: Rig) -> Iterator[tuple[Iterator['Frame'], D
         with open_bag(options.bag) as bag:
             warn_of_cut(bag, 'softarm calibrate camera-check')
             check_devices(bag, rig)
-            yield read_frames(bag, depth_unit_m=options.depth_unit_m), rig.devices
+            yield read_frames(bag, None, correction, options.depth_unit_m), rig.devices
         return
     from soft_arm_calibration.ros.camera_session import CameraSession
 
     how = {'align': options.align_depth, 'depth_unit_m': options.depth_unit_m}
+    how['correction'] = correction
     with CameraSession(options.camera, **how) as session:
         mismatch = session.watch.mismatch(rig.name, rig.devices)
         if mismatch:

@@ -80,8 +80,10 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _measure(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
-    from soft_arm_vision.calibration.depth_board import fit_sensor, view_board  # slow to import
-    from soft_arm_vision.clouds.cloud import check_images, depth_in_metres
+    # Slow to import: after the arguments are checked.
+    from soft_arm_vision.calibration.camera_correction import saved_correction
+    from soft_arm_vision.calibration.depth_board import fit_sensor, view_board
+    from soft_arm_vision.clouds.cloud import check_images
 
     if options.bag is None and rig.devices != VIRTUAL:
         raise RigError(
@@ -89,19 +91,21 @@ def _measure(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
             'FOLDER` and give the bag'
         )
     size_m = max(options.board_m), min(options.board_m)
-    views, focal_px = [], 0.0
+    views, focal_px, correction = [], 0.0, saved_correction(rig)
     if options.bag is None:
         frames, board_sd_m = virtual_device('board')(options.camera, VIEWS), 0.0
     else:
         frames, board_sd_m = _recorded(options, rig), BOARD_SD_M
     for colour, depth, intrinsics in tqdm(frames, file=sys.stderr, desc='board', unit=' frames'):
         check_images(colour, depth, intrinsics)
-        view = view_board(colour, depth_in_metres(depth), intrinsics, size_m)
+        true = correction.intrinsics(intrinsics)
+        view = view_board(colour, correction.depth_m(depth), true, size_m)
         if view is not None:
             views.append(view)
-            focal_px = intrinsics.fx
+            focal_px = true.fx
     near_m, far_m = sorted(options.range_m)
-    sensor, scale, left = fit_sensor(views, focal_px, (near_m, far_m), size_m, board_sd_m)
+    sensor, left = fit_sensor(views, focal_px, (near_m, far_m), size_m, board_sd_m)
+    scale = 1 / sensor.depth_scale - 1
     measurement = Measurement(
         devices=rig.devices,
         method=f'board of {size_m[0]:g} x {size_m[1]:g} m in {len(views)} frames, its plane by '
@@ -117,11 +121,12 @@ def _measure(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
     values = sensor.model_dump(mode='json')
     amount = f'{100 * abs(scale):.2f} % too {"long" if scale > 0 else "short"}'
     lines = [f'{name:27s} {value}' for name, value in values.items()]
-    lines.append(f'depth is {amount}; the detector does not correct this')
+    lines.append(f'depth is {amount}; all users of the camera correct it by depth_scale')
     if abs(scale) > NOTED_SCALE:
         lines.append('check the size of the board and the scale of the depth')
     summary = {'values': values, 'scale': scale, 'views': len(views)}
-    return Calibrated(sensor, measurement, '\n'.join(lines), summary)
+    next_step = 'restart the detectors, then measure the extrinsics again'
+    return Calibrated(sensor, measurement, '\n'.join(lines), summary, next_step)
 
 
 def _recorded(options: Namespace, rig: Rig) -> Iterator[Pictures]:

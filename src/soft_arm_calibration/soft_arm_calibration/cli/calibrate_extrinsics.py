@@ -143,7 +143,7 @@ def _measure(
         args.camera,
         align=args.align_depth,
         depth_unit_m=args.depth_unit_m,
-        correction=correction_of(rig, robot),
+        correction=correction_of(rig),
     ) as session:
         if virtual:
             print(

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from soft_arm_description.calibration import Measurement
-from soft_arm_description.depth_sensor import DepthSensor
-from soft_arm_description.rig import VIRTUAL
+from soft_arm_description.rig import VIRTUAL, Rig
 from soft_arm_experiments.arm.reach import reach_poses
 from soft_arm_experiments.arm.ring_noise import RingNoise, fitted
 from soft_arm_experiments.arm.tip_sensors import CameraTipSensor
@@ -16,7 +15,7 @@ from soft_arm_kinematics.arm import BellowsArm
 from soft_arm_physics.pneumatic_arm import pneumatic_arm
 from soft_arm_sim.cameras.placement import camera_for
 from soft_arm_sim.stepped_rig import Exposure
-from soft_arm_vision.calibration.mounting import Mounting
+from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.errors import VisionError
 
 POSES, IMAGES = 24, 30  # images per pose, from the command on: the arm moves, then rests
@@ -26,8 +25,7 @@ MIN_FOUND_SHARE = 0.9  # of the images
 
 def measure(
     arm: BellowsArm,
-    mounting: Mounting,
-    sensor: DepthSensor,
+    rig: Rig,
     tip_source: str,
     on_pose: Callable[[], object],
     poses: int = POSES,
@@ -37,8 +35,7 @@ def measure(
 
     Args:
         arm: The arm.
-        mounting: Calibrated pose of the camera; its errors contribute to the measured ones.
-        sensor: Calibrated errors of the camera.
+        rig: The rig; the errors of its extrinsics contribute to the measured ones.
         tip_source: Name of the tracker.
         on_pose: Called `poses` times.
         poses: Their number.
@@ -49,10 +46,11 @@ def measure(
         ExperimentError: If the camera sees the ring in too few poses.
     """
     robot, plant = arm.robot, pneumatic_arm(arm.robot, SEED)
+    from_m = extrinsics.load(rig, robot).T_base_camera[:3, 3]
     period_s = 1.0 / camera_for(robot).image.rate_hz
     places_m, errors_m, stated_m2 = [], [], []
-    with closing(CameraTipSensor(robot, mounting, SEED, tip_source, sensor, network)) as camera:
-        for lengths_m in reach_poses(arm, mounting.T_base_camera[:3, 3], poses, SEED):
+    with closing(CameraTipSensor(rig, robot, SEED, tip_source, network)) as camera:
+        for lengths_m in reach_poses(arm, from_m, poses, SEED):
             plant.robot.actuate(arm.clip_pressures(arm.pressures(lengths_m)))
             for _ in range(IMAGES):
                 plant.step(period_s)

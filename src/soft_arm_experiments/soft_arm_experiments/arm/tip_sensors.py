@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from soft_arm_description.calibration import load_calibration
-from soft_arm_description.depth_sensor import DepthSensor, sensor_of
+from soft_arm_description.depth_sensor import sensor_of
 from soft_arm_description.rig import Rig
 from soft_arm_description.robot import Robot
 from soft_arm_experiments.arm.ring_noise import RingNoise
@@ -17,8 +17,8 @@ from soft_arm_sim.delays import Delays
 from soft_arm_sim.motion_capture import VirtualMotionCapture, load_motion_capture
 from soft_arm_sim.stepped_rig import Exposure
 from soft_arm_vision.calibration import extrinsics
+from soft_arm_vision.calibration.camera_correction import correction_of
 from soft_arm_vision.calibration.motion_capture import MotionCapture
-from soft_arm_vision.calibration.mounting import Mounting
 from soft_arm_vision.tip_sources import make_tracker
 from soft_arm_vision.tip_tracker import TipSight
 
@@ -37,38 +37,39 @@ class CameraTipSensor:
     """Virtual camera and tip tracker, as on the virtual rig.
 
     Args:
+        rig: The rig, with the calibrations of its camera.
         robot: The robot file.
-        mounting: Calibrated pose of the camera.
         plant_seed: Seed of the camera's noise.
         tip_source: Name of the tracker, see `make_tracker`.
-        sensor: Calibrated errors of the camera.
         network: Exported network of the tracker yolact; None: the shipped one.
         camera_file: The camera, see `camera_of`.
 
     Raises:
+        CalibrationError: If a calibration of the camera is missing or cannot be used.
         SimulationError: If OpenGL is not available.
         VisionError: If the robot has nothing on its tip that the tracker can find.
     """
 
     def __init__(
         self,
+        rig: Rig,
         robot: Robot,
-        mounting: Mounting,
         plant_seed: int,
         tip_source: str,
-        sensor: DepthSensor,
         network: Path | None = None,
         camera_file: str = 'virtual',
     ):
+        mounting, (sensor, _) = extrinsics.load(rig, robot), sensor_of(rig)
         self._tracker = make_tracker(tip_source, robot, mounting, sensor, network)
-        parameters = camera_of(robot, camera_file)
-        self._intrinsics = intrinsics_of(parameters)
+        parameters, self._correction = camera_of(robot, camera_file), correction_of(rig)
+        self._intrinsics = self._correction.intrinsics(intrinsics_of(parameters))
         self._camera = VirtualCamera(robot, parameters, jig_for(robot), plant_seed)
 
     def measure(self, exposure: Exposure) -> TipSight:
         """Render and track."""
         frame = self._camera.capture(exposure.qpos)
-        return self._tracker.track(frame.rgb, frame.depth, self._intrinsics)
+        depth_m = self._correction.depth_m(frame.depth)
+        return self._tracker.track(frame.rgb, depth_m, self._intrinsics)
 
     def close(self) -> None:
         """Free the OpenGL context."""
@@ -153,5 +154,4 @@ def tip_sensor_of(
         return MotionCaptureTipSensor(
             load_calibration(rig, MotionCapture, robot).values, plant_seed
         )
-    mounting, (sensor, _) = extrinsics.load(rig, robot), sensor_of(rig)
-    return CameraTipSensor(robot, mounting, plant_seed, tip_source, sensor, network, camera_file)
+    return CameraTipSensor(rig, robot, plant_seed, tip_source, network, camera_file)

@@ -1,10 +1,11 @@
 """Calibrate a virtual rig for any bellows arm, faster than in real time.
 
-The pose of the camera is measured as by `softarm calibrate extrinsics`: the ring on the pegs of the
-jig, with camera noise and ring detector. The dynamics are identified as by `softarm calibrate
-dynamics`, from steps and loops of one chamber of the simulated arm, with the delays of the shipped
-virtual rig. The curves come from the robot file. Last, the errors of the measured tip are
-calibrated, for rigs without images.
+The depth sensor is the shipped virtual rig's, unless the rig has one. The pose of the camera is
+measured as by `softarm calibrate extrinsics`: the ring on the pegs of the jig, with camera noise
+and ring detector. The dynamics are identified as by `softarm calibrate dynamics`, from steps and
+loops of one chamber of the simulated arm, with the delays of the shipped virtual rig. The curves
+come from the robot file. Last, the errors of the measured tip are calibrated, for rigs without
+images.
 """
 
 import hashlib
@@ -31,7 +32,7 @@ from soft_arm_description.calibration import (
     load_calibration,
     save_calibration,
 )
-from soft_arm_description.depth_sensor import sensor_of
+from soft_arm_description.depth_sensor import DepthSensor, sensor_of
 from soft_arm_description.rig import VIRTUAL, Rig, load_rig
 from soft_arm_description.robot import Robot, load_robot, shipped_robots
 from soft_arm_experiments.arm import ring_noise_measurement
@@ -47,12 +48,13 @@ from soft_arm_physics.simulation import Simulation
 from soft_arm_sim.cameras.camera import VirtualCamera
 from soft_arm_sim.cameras.placement import camera_for, jig_for
 from soft_arm_vision.calibration import extrinsics
+from soft_arm_vision.calibration.camera_correction import correction_of
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.ring.detector import RingDetector
 from soft_arm_vision.segmentation.colour_mask import is_coloured
 from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
 
-VERSION = 3  # of this procedure; part of the name of a cached rig
+VERSION = 4  # of this procedure; part of the name of a cached rig
 CAMERA_FRAME = 'camera_color_optical_frame'
 SETS, FRAMES = 3, 4
 PRESSURE_PERIOD_S, IMAGE_TICKS = 0.01, 3
@@ -113,18 +115,19 @@ def calibrate(
     Raises:
         KinematicsError, VisionError, ControlError: If the robot cannot be calibrated.
     """
-    seen = _with_ring(robot)
+    seen, paths = _with_ring(robot), []
+    if not rig.calibration_file(DepthSensor.kind).exists():
+        shipped = load_calibration(load_rig('virtual'), DepthSensor, None)
+        paths.append(save_calibration(rig, shipped.values, robot, shipped.header.measurement))
     measured: tuple[tuple[Values, Measurement], ...] = (
         _curve(robot),
-        _extrinsics(seen, on_part, network),
+        _extrinsics(rig, seen, on_part, network),
         _dynamics(robot, on_part),
     )
-    paths = [save_calibration(rig, values, robot, how) for values, how in measured]
-    mounting = extrinsics.load(rig, robot)
+    paths += [save_calibration(rig, values, robot, how) for values, how in measured]
     noise = ring_noise_measurement.measure(
         BellowsArm(seen),
-        mounting,
-        sensor_of(rig)[0],
+        rig,
         _segmenter(seen, network),
         on_part,
         NOISE_POSES,
@@ -170,14 +173,13 @@ def _segmenter(robot: Robot, network: Path | None) -> str:
 
 
 def _extrinsics(
-    robot: Robot, on_part: Step, network: Path | None
+    rig: Rig, robot: Robot, on_part: Step, network: Path | None
 ) -> tuple[extrinsics.ExtrinsicValues, Measurement]:
     parameters, jig = camera_for(robot), jig_for(robot)
-    ring = ring_of(robot)
+    ring, correction = ring_of(robot), correction_of(rig)
+    intrinsics = correction.intrinsics(intrinsics_of(parameters))
     detector = RingDetector(
-        ring,
-        make_segmenter(_segmenter(robot, network), ring, network),
-        sensor_of(load_rig('virtual'))[0],
+        ring, make_segmenter(_segmenter(robot, network), ring, network), sensor_of(rig)[0]
     )
     camera = VirtualCamera(robot, parameters, jig, seed=0)
     centres_m, place = [], []
@@ -189,7 +191,8 @@ def _extrinsics(
                 found = []
                 for _ in range(FRAMES):
                     frame = camera.capture(rest)
-                    detection = detector.detect(frame.rgb, frame.depth, intrinsics_of(parameters))
+                    depth_m = correction.depth_m(frame.depth)
+                    detection = detector.detect(frame.rgb, depth_m, intrinsics)
                     if detection.fit is None:
                         raise VisionError(
                             f'the camera does not see the ring on peg {peg}: {detection.reason}; '

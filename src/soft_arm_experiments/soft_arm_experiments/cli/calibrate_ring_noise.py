@@ -7,7 +7,6 @@ from tqdm import tqdm
 
 from soft_arm_calibration.cli.camera_options import add_tip_source
 from soft_arm_description.calibrate import Calibrated, calibration_parser, run_calibration
-from soft_arm_description.depth_sensor import sensor_of
 from soft_arm_description.rig import VIRTUAL, Rig, RigError
 from soft_arm_description.robot import Robot
 from soft_arm_experiments.cli.calibrate_virtual import ERRORS
@@ -29,17 +28,14 @@ def main(argv: list[str] | None = None) -> int:
 
 def _measure(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
     from soft_arm_experiments.arm.ring_noise_measurement import POSES, measure  # slow to import
-    from soft_arm_vision.calibration import extrinsics
 
     if rig.devices != VIRTUAL:
         raise RigError(f'rig {rig.name!r} is real: its true tip is unknown; give a virtual rig')
     arm = load_bellows_arm(options.robot, options.rig)
-    mounting = extrinsics.load(rig, arm.robot)
     with tqdm(total=POSES, file=sys.stderr, desc='measuring', unit='pose') as progress:
         noise, measurement = measure(
             arm,
-            mounting,
-            sensor_of(rig)[0],
+            rig,
             options.tip_source,
             progress.update,
             network=options.network,

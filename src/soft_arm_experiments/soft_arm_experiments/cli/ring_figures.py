@@ -19,6 +19,7 @@ from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_description.robot import Ring, load_robot
 from soft_arm_experiments.vision.cramer_rao import centre_bound_m
 from soft_arm_training.coco import Sample
+from soft_arm_vision.calibration.camera_correction import NO_CORRECTION
 from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.detector import Detection, RingDetector
@@ -39,7 +40,7 @@ def masks_and_poses(options: Namespace, ring: Ring) -> dict:
     from soft_arm_training.synthetic_data import ring_samples
 
     parameters = scaled_camera(load_robot(options.robot), 1.0, options.domain)
-    intrinsics, (sensor, scale) = intrinsics_of(parameters), measured_sensor(parameters)
+    intrinsics, sensor = intrinsics_of(parameters), measured_sensor(parameters)
     segmenter = make_segmenter(options.tip_source, ring, options.network)
     network = segmenter.network if isinstance(segmenter, YolactSegmenter) else None
     network_overlaps: list[float] = []
@@ -72,7 +73,7 @@ def masks_and_poses(options: Namespace, ring: Ring) -> dict:
                 disable=quiet,
             )
         )
-        for sample, detection, latency_s in _timed(bar, ring, segmenter, sensor, intrinsics, scale):
+        for sample, detection, latency_s in _timed(bar, ring, segmenter, sensor, intrinsics):
             assert sample.depth is not None and sample.visible_share is not None  # synthetic
             latencies_s.append(latency_s)
             alone = None if network is None else _best_detection(network, sample)
@@ -103,7 +104,7 @@ def masks_and_poses(options: Namespace, ring: Ring) -> dict:
     fitted_m = np.array([bounds_m[i] for i in near if detections[i].fit is not None])
     errors = pose_errors([detections[i].fit for i in near], [poses[i] for i in near])
     return {
-        'depth_scale_error': scale,
+        'depth_scale_error': 1 / sensor.depth_scale - 1,
         'mask_iou_mean': float(found[found > MATCHING_IOU].mean())
         if (found > MATCHING_IOU).any()
         else None,
@@ -126,17 +127,17 @@ def _timed(
     segmenter: Segmenter,
     sensor: DepthSensor,
     intrinsics: Intrinsics,
-    scale: float,
 ) -> Iterator[tuple[Sample, Detection, float]]:
     """Yield samples with their detection and its time [s]; rendering does not count.
 
-    The depths are corrected by the scale error of the camera.
+    The depths are corrected as the frames of a rig are.
     """
+    correction = NO_CORRECTION.with_scale_of(sensor)
     while block := list(islice(samples, RENDERED_AT_ONCE)):
         answers = []
         for sample in block:
             assert sample.depth is not None  # synthetic
-            depth_m = depth_in_metres(sample.depth) / np.float32(1 + scale)
+            depth_m = correction.depth_m(sample.depth)
             detector, begin = RingDetector(ring, segmenter, sensor), perf_counter()
             detection = detector.detect(sample.rgb, depth_m, intrinsics)
             answers.append((sample, detection, perf_counter() - begin))

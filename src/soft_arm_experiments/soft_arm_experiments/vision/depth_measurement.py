@@ -28,8 +28,8 @@ def board_pictures(
         yield frame.rgb, frame.depth, intrinsics
 
 
-def measured_sensor(parameters: CameraParameters, count: int = VIEWS) -> tuple[DepthSensor, float]:
-    """Return depth sensor and scale error of a virtual camera, measured on frames of the board.
+def measured_sensor(parameters: CameraParameters, count: int = VIEWS) -> DepthSensor:
+    """Return the depth sensor of a virtual camera, measured on frames of the board.
 
     Raises:
         SimulationError: If OpenGL is not available.
@@ -41,4 +41,4 @@ def measured_sensor(parameters: CameraParameters, count: int = VIEWS) -> tuple[D
     ]
     seen = [view for view in views if view is not None]
     range_m = parameters.noise.depth_range_m
-    return fit_sensor(seen, parameters.image.fx_px, range_m, BOARD_M, board_sd_m=0.0)[:2]
+    return fit_sensor(seen, parameters.image.fx_px, range_m, BOARD_M, board_sd_m=0.0)[0]

@@ -9,6 +9,7 @@ import pytest
 
 from soft_arm_calibration.cli import calibrate_camera_check
 from soft_arm_description.calibration import load_calibration
+from soft_arm_description.depth_sensor import sensor_of
 from soft_arm_description.rig import VIRTUAL, load_rig
 from soft_arm_description.robot import load_robot
 from soft_arm_experiments.arm.reach import reach_poses
@@ -19,7 +20,6 @@ from soft_arm_sim.cameras.camera import VirtualCamera
 from soft_arm_sim.cameras.placement import camera_for, jig_for
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.camera_correction import CameraCorrection
-from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.frames import Frame
 
 BAG = Path(__file__).parents[3] / 'soft_arm_calibration/test/data/virtual_rig_bag'
@@ -41,16 +41,21 @@ def moving_ring():
             for _ in range(3):
                 plant.step(0.2)
                 frame = camera.capture(plant.robot.joint_positions())
-                depth_m = depth_in_metres(frame.depth)
-                frames.append(Frame(0, 'camera', frame.rgb, depth_m, intrinsics_of(parameters)))
+                frames.append((frame.rgb, frame.depth, intrinsics_of(parameters)))
     return frames
 
 
 @pytest.fixture
 def camera(monkeypatch, moving_ring):
     @contextmanager
-    def frames(options, rig):
-        yield iter(moving_ring), VIRTUAL
+    def frames(options, rig, correction):
+        yield (
+            (
+                (Frame(0, 'camera', rgb, correction.depth_m(depth), correction.intrinsics(stated)))
+                for rgb, depth, stated in moving_ring
+            ),
+            VIRTUAL,
+        )
 
     monkeypatch.setattr(calibrate_camera_check, '_frames', frames)
 
@@ -67,7 +72,9 @@ def test_a_wrong_depth_scale_is_named_and_saved_as_a_correction(camera, tmp_path
         load_rig('virtual'), CameraCorrection, load_robot('two_module_arm'), path
     )
     assert found.values.model_dump() == said['correction']
-    assert found.values.depth_scale == pytest.approx(1 / (1 + SCALE_ERROR), abs=2e-3)
+    sensor, _ = sensor_of(load_rig('virtual'))
+    whole = found.values.with_scale_of(sensor).depth_scale
+    assert whole == pytest.approx(1 / (1 + SCALE_ERROR), abs=2e-3)
     assert found.values.focal_length_scale == 1 and found.values.radial == 0
     assert np.shape(said['covariance']) == (5, 5)
     assert 0.002 < said['unseen'][0] < SCALE_ERROR

@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from soft_arm_calibration.cli import calibrate_depth
-from soft_arm_description.calibration import load_calibration
+from soft_arm_description.calibration import load_calibration, save_calibration
 from soft_arm_description.depth_sensor import DepthSensor
 from soft_arm_description.rig import load_rig
+from soft_arm_description.robot import load_robot
 from soft_arm_sim.cameras.parameters import load_camera_parameters
+from soft_arm_vision.calibration.camera_correction import CameraCorrection, correction_of
 
 BAG = Path(__file__).parents[3] / 'soft_arm_calibration/test/data/virtual_rig_bag'
 
@@ -24,6 +26,7 @@ def test_it_saves_what_the_virtual_camera_is(tmp_path, capsys, monkeypatch):
     noise = load_camera_parameters().noise
     assert found.values.sigma_m(0.7) == pytest.approx(0.49 * noise.depth_sigma_m_per_m2, rel=0.15)
     assert said['scale'] == pytest.approx(noise.depth_scale_error, abs=1e-3)
+    assert found.values.depth_scale == pytest.approx(1 / (1 + noise.depth_scale_error), abs=1e-3)
 
 
 def test_the_shipped_file_tells_the_noise_of_the_shipped_virtual_camera():
@@ -31,6 +34,21 @@ def test_the_shipped_file_tells_the_noise_of_the_shipped_virtual_camera():
     sensor = load_calibration(rig, DepthSensor, None).values
     assert sensor.sigma_m(0.5) == pytest.approx(0.25 * noise.depth_sigma_m_per_m2, rel=0.1)
     assert sensor.correlation_px == pytest.approx(noise.depth_correlation_px, rel=0.1)
+    assert sensor.depth_scale == pytest.approx(1 / (1 + noise.depth_scale_error), abs=3e-4)
+
+
+def test_the_scale_is_relative_to_the_correction_of_the_rig(tmp_path, monkeypatch):
+    monkeypatch.setattr(calibrate_depth, 'VIEWS', 10)
+    folder = tmp_path / 'bench'
+    folder.mkdir()
+    (folder / 'rig.yaml').write_text('devices: virtual\nrobot: two_module_arm\n')
+    rig, robot = load_rig(str(folder)), load_robot('two_module_arm')
+    how = load_calibration(load_rig('virtual'), DepthSensor, None).header.measurement
+    correction = CameraCorrection(depth_scale=1.05, focal_length_scale=1.0, radial=0.0)
+    save_calibration(rig, correction, robot, how)
+    assert calibrate_depth.main(['--rig', str(folder)]) == 0
+    true = 1 / (1 + load_camera_parameters().noise.depth_scale_error)
+    assert correction_of(rig).depth_scale == pytest.approx(true, abs=1e-3)
 
 
 def test_a_real_rig_needs_a_bag(capsys):

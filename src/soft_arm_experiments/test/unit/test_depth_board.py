@@ -40,6 +40,10 @@ def measured(change=lambda depth_m: depth_m, photograph=lambda rgb: rgb):
     return fit_sensor([v for v in views if v], intrinsics.fx, (0.2, 3.0), BOARD_M, 0.0)
 
 
+def scale_error(sensor):
+    return 1 / sensor.depth_scale - 1
+
+
 def test_the_plane_of_the_board_is_found_by_colour():
     intrinsics, seen = frames()
     for frame, T in seen:
@@ -50,10 +54,10 @@ def test_the_plane_of_the_board_is_found_by_colour():
 
 
 def test_what_the_virtual_camera_was_made_with_is_measured():
-    sensor, scale, _ = measured()
+    sensor, _ = measured()
     assert sensor.noise_m_per_m2 == pytest.approx(GIVEN['depth_sigma_m_per_m2'], rel=0.1)
     assert sensor.correlation_px == pytest.approx(GIVEN['depth_correlation_px'], rel=0.15)
-    assert scale == pytest.approx(GIVEN['depth_scale_error'], abs=1e-3)
+    assert scale_error(sensor) == pytest.approx(GIVEN['depth_scale_error'], abs=1e-3)
     assert abs(sensor.bias_m) < 8e-4 and sensor.scale_sd < 1e-3
     assert sensor.quantum_m == 1e-3 and sensor.disparity_quantum_m_per_m2 == 0
     assert sensor.edge_width_px == pytest.approx(GIVEN['border_width_px'], abs=1.0)
@@ -61,16 +65,16 @@ def test_what_the_virtual_camera_was_made_with_is_measured():
 
 
 def test_depth_that_reaches_past_the_edge_is_found():
-    plain, _, _ = measured()
-    fat, _, _ = measured(lambda z: minimum_filter(np.where(z > 0, z, 9.0), 5) % 9.0)
+    plain, _ = measured()
+    fat, _ = measured(lambda z: minimum_filter(np.where(z > 0, z, 9.0), 5) % 9.0)
     assert fat.fattening_px == pytest.approx(plain.fattening_px + 2.0, abs=0.7)
 
 
 def test_an_offset_of_all_depths_is_found():
-    plain, plain_scale, _ = measured()
-    near, scale, _ = measured(lambda z: np.where(z > 0, z - 2e-3, 0.0))
+    plain, _ = measured()
+    near, _ = measured(lambda z: np.where(z > 0, z - 2e-3, 0.0))
     assert near.bias_m < -1e-3 < plain.bias_m
-    more_m = near.bias_m - plain.bias_m + 0.7 * (scale - plain_scale)
+    more_m = near.bias_m - plain.bias_m + 0.7 * (scale_error(near) - scale_error(plain))
     assert more_m == pytest.approx(-2e-3, abs=5e-4)
 
 
@@ -81,9 +85,9 @@ def test_what_light_pixels_stand_for_is_told_by_blurred_edges(gamma, blur_px):
         light = cv2.GaussianBlur(rgb / 255, (0, 0), blur_px)
         return np.rint(255 * light ** (1 / gamma)).astype(np.uint8)
 
-    sensor, scale, _ = measured(photograph=photograph)
+    sensor, _ = measured(photograph=photograph)
     assert sensor.pixel_gamma == pytest.approx(gamma, rel=0.1)
-    assert scale == pytest.approx(GIVEN['depth_scale_error'], abs=1e-3)
+    assert scale_error(sensor) == pytest.approx(GIVEN['depth_scale_error'], abs=1e-3)
 
 
 def test_edges_of_one_pixel_do_not_tell():
@@ -105,7 +109,7 @@ def test_coarse_disparity_is_seen_as_steps_that_grow_with_depth():
         with np.errstate(divide='ignore'):
             return np.where(z > 0, 1 / (step_m_per_m2 * np.rint(1 / z / step_m_per_m2)), 0.0)
 
-    sensor, _, _ = measured(coarse)
+    sensor, _ = measured(coarse)
     assert sensor.disparity_quantum_m_per_m2 == pytest.approx(step_m_per_m2, rel=0.4)
 
 
@@ -115,6 +119,11 @@ def test_too_few_or_too_similar_views_are_refused():
     for views, words in (([view] * 3, 'at least 8'), ([view] * 9, 'from one distance')):
         with pytest.raises(VisionError, match=words):
             fit_sensor(views, intrinsics.fx, (0.2, 3.0), BOARD_M, 0.0)
+
+
+def test_depth_in_another_unit_is_refused():
+    with pytest.raises(VisionError, match='the unit of the depth'):
+        measured(lambda z: 0.5 * z)
 
 
 def test_no_board_is_no_view():

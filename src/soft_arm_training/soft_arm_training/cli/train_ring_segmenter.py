@@ -226,7 +226,7 @@ def of_bag(bag: Path, options: Namespace) -> Path:
     from soft_arm_vision.calibration.camera_correction import correction_of
     from softarm_cli.bags.file import open_bag, warn_of_cut
 
-    correction = correction_of(load_rig(options.rig), load_robot(options.robot))
+    correction = correction_of(load_rig(options.rig))
     labels, folder = read_labels(bag), options.output / f'bag_{bag.resolve().name}'
     if labels is None:
         raise VisionError(f'{bag} has no labels: run softarm vision label {bag}')

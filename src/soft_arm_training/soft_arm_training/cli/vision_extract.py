@@ -73,9 +73,7 @@ def _extract(options: Namespace) -> int:
         tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,
     ):
         warn_of_cut(bag, 'softarm vision')
-        frames = read_frames(
-            bag, correction=correction_of(rig, robot), depth_unit_m=options.depth_unit_m
-        )
+        frames = read_frames(bag, correction=correction_of(rig), depth_unit_m=options.depth_unit_m)
         samples = bag_samples(frames, detector, options.every, bar.update)
         count = coco.write(options.folder, samples, (RING_CLASS,), info)
     print(

@@ -57,7 +57,7 @@ def _label(options: Namespace) -> int:
     robot, rig = load_robot(options.robot), load_rig(options.rig)
     ring, (sensor, _) = ring_of(robot), sensor_of(rig)
     detector = RingDetector(ring, make_segmenter(options.tip_source, ring, options.network), sensor)
-    correction = correction_of(rig, robot)
+    correction = correction_of(rig)
     with (
         open_bag(options.bag) as bag,
         tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,

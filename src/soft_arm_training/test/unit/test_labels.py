@@ -91,7 +91,7 @@ def test_labels_are_never_overwritten_and_bad_ones_are_named(labelled, capsys):
 
 def test_depth_to_train_on_is_corrected_as_the_rig_says(labelled, tmp_path):
     rig, robot = tmp_path / 'bench', load_robot('two_module_arm')
-    shutil.copytree(load_rig('virtual').folder, rig, ignore=lambda *_: ['calibration'])
+    shutil.copytree(load_rig('virtual').folder, rig)
     measured = Measurement(
         devices='virtual',
         method='test',
@@ -105,7 +105,7 @@ def test_depth_to_train_on_is_corrected_as_the_rig_says(labelled, tmp_path):
         options = Namespace(output=tmp_path / 'run', robot=robot.name, rig=name, depth_unit_m=1e-3)
         (first, *_) = coco.read(train_ring_segmenter.of_bag(labelled, options), ('ring',))
         depths.append(first.depth[first.depth > 0].astype(float))
-    np.testing.assert_allclose(depths[1], 1.1 * depths[0], atol=0.51)  # mm
+    np.testing.assert_allclose(depths[1], 1.1 * depths[0], atol=1.06)  # mm, both rounded
 
 
 def test_the_depth_camera_is_that_of_the_rig(bag, tmp_path, capsys):

@@ -1,28 +1,28 @@
 """Calibration `camera_correction`: systematic errors of a camera that the user has accepted.
 
-`softarm calibrate camera-check --apply` writes it; the detectors then use corrected intrinsics and
-corrected depth.
+`softarm calibrate camera-check --apply` writes it, relative to the depth scale of `depth_sensor`;
+frames then have corrected intrinsics and corrected depth.
 """
 
 from dataclasses import replace
 from typing import Annotated, ClassVar
 
+import numpy as np
 from pydantic import Field
 
 from soft_arm_description.calibration import Values, load_calibration
+from soft_arm_description.depth_sensor import DepthSensor, Scale, sensor_of
 from soft_arm_description.rig import Rig
-from soft_arm_description.robot import Robot
 from soft_arm_io.fields import Number
+from soft_arm_vision.clouds.cloud import depth_in_metres
 from soft_arm_vision.intrinsics import Intrinsics
-
-Scale = Annotated[Number, Field(ge=0.8, le=1.25)]
 
 
 class CameraCorrection(Values):
     """Correction of systematic errors of a camera.
 
     Attributes:
-        depth_scale: True depth over stated depth.
+        depth_scale: True over measured depth; in files relative to the scale of `DepthSensor`.
         focal_length_scale: True focal length over the stated one.
         radial: Radial distortion missing in the lens model: a true ray is the stated one times
             1 + radial r^2, where r is its distance from the optical axis in normalised coordinates.
@@ -54,16 +54,33 @@ class CameraCorrection(Values):
             distortion=lens,
         )
 
+    def depth_m(self, measured: np.ndarray) -> np.ndarray:
+        """Return corrected depth [m] of a depth image, see `depth_in_metres`, shape (h, w)."""
+        return depth_in_metres(measured) * np.float32(self.depth_scale)
+
+    def with_scale_of(self, sensor: DepthSensor) -> 'CameraCorrection':
+        """Return this correction together with the depth scale of the sensor."""
+        return self.model_copy(update={'depth_scale': self.depth_scale * sensor.depth_scale})
+
 
 NO_CORRECTION = CameraCorrection(depth_scale=1.0, focal_length_scale=1.0, radial=0.0)
 
 
-def correction_of(rig: Rig, robot: Robot) -> CameraCorrection:
-    """Return what a rig's camera is to be corrected by; `NO_CORRECTION` without a file.
+def correction_of(rig: Rig) -> CameraCorrection:
+    """Return what a rig's camera is to be corrected by: the scale of its depth sensor and its file.
 
     Raises:
         CalibrationError: If there is a file that cannot be used.
     """
+    return saved_correction(rig).with_scale_of(sensor_of(rig)[0])
+
+
+def saved_correction(rig: Rig) -> CameraCorrection:
+    """Return the file `camera_correction` of a rig; `NO_CORRECTION` without one.
+
+    Raises:
+        CalibrationError: If it cannot be used.
+    """
     if not rig.calibration_file(CameraCorrection.kind).exists():
         return NO_CORRECTION
-    return load_calibration(rig, CameraCorrection, robot).values
+    return load_calibration(rig, CameraCorrection, None).values

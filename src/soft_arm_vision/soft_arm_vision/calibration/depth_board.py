@@ -32,6 +32,7 @@ MIN_BEHIND_M = 0.05  # what lies behind an edge must be this much farther
 UNCORRELATED = 0.03
 MAX_LAG_PX = 40
 MIN_NOISE_M_PER_M2 = 1e-5
+MAX_SCALE_ERROR = 0.19  # of depth; `DepthSensor` allows a quarter
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ def fit_sensor(
     range_m: tuple[float, float],
     size_m: tuple[float, float],
     board_sd_m: float,
-) -> tuple[DepthSensor, float, float]:
+) -> tuple[DepthSensor, float]:
     """Fit the model of a depth camera to views of the board.
 
     Args:
@@ -138,11 +139,12 @@ def fit_sensor(
         size_m, board_sd_m: Longer and shorter side of the board, and their standard deviation.
 
     Returns:
-        The model, the scale error of the depth, and the standard deviation of what is left of the
-        views' offsets relative to their depth.
+        The model, and the standard deviation of what is left of the views' offsets relative to
+        their depth.
 
     Raises:
-        VisionError: If the views are too few or at too similar distances.
+        VisionError: If the views are too few or at too similar distances, or depth is off by more
+            than a fifth.
     """
     if len(views) < MIN_VIEWS:
         raise VisionError(
@@ -158,6 +160,11 @@ def fit_sensor(
             f'to at least {MIN_SPREAD} times that'
         )
     bias_m, scale, bias_sd_m, left = _offsets(z, offset)
+    if abs(scale) > MAX_SCALE_ERROR:
+        raise VisionError(
+            f'depth is {100 * scale:+.0f} % off, at most {100 * MAX_SCALE_ERROR:.0f} % can be '
+            'corrected: check the size of the board and the unit of the depth'
+        )
     # Relative errors: the variance spans decades.
     (floor_m2, growth), _ = nnls(np.column_stack([1 / variance, z**4 / variance]), np.ones(len(z)))
     quantum_m, disparity = _quanta(views)
@@ -174,6 +181,7 @@ def fit_sensor(
     sensor = DepthSensor(
         focal_length_px=_rounded(focal_length_px),
         range_m=range_m,
+        depth_scale=round(1 / (1 + scale), 6),
         noise_m_per_m2=_rounded(max(float(np.sqrt(growth)), MIN_NOISE_M_PER_M2)),
         noise_floor_m=_rounded(np.sqrt(floor_m2)),
         correlation_px=_rounded(np.sqrt(related_px2 / (4 * np.pi))),
@@ -187,7 +195,7 @@ def fit_sensor(
         edge_sd_px=_rounded(np.sqrt(np.mean(np.square([v.edge_sd_px for v in views])))),
         pixel_gamma=_rounded(np.median(gammas)) if 2 * len(gammas) > len(views) else 1.0,
     )
-    return sensor, scale, left
+    return sensor, left
 
 
 def _normal(rays: np.ndarray, depth_m: np.ndarray) -> np.ndarray:

@@ -97,7 +97,7 @@ class TipTrackerNode(DetectorNode):
             align=given.align_depth,
             frame_id=self._mounting.camera_frame,
             depth_unit_m=given.depth_unit_m,
-            correction=correction_of(rig, robot),
+            correction=correction_of(rig),
         )
 
     def _on_frame(self, header: Header, frame: Frame) -> None:

@@ -1,6 +1,7 @@
 """The node in this process, fed with synthetic images over DDS by a probe."""
 
 import dataclasses
+import shutil
 import time
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -8,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import rclpy
+import yaml
 from cv_bridge import CvBridge
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseWithCovarianceStamped, TransformStamped
@@ -20,6 +22,7 @@ from tf2_msgs.msg import TFMessage
 from tf2_ros import StaticTransformBroadcaster
 
 from soft_arm_description.calibration import Measurement, save_calibration
+from soft_arm_description.depth_sensor import sensor_of
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
 from soft_arm_node_kit import diagnostics, qos
@@ -29,20 +32,28 @@ from soft_arm_vision.ros.tip_tracker_node import TipTrackerNode
 
 DEADLINE_S = 300.0
 T_BASE_CAMERA = np.array([[0, 0, 1, -0.45], [1, 0, 0, 0.01], [0, 1, 0, 0.2], [0, 0, 0, 1.0]])
+SCALE = sensor_of(load_rig('virtual'))[0].depth_scale
 CENTRE, AXIS = np.array([0.03, -0.01, 0.45]), np.array([0.3, 1, 0.1])
+
+
+def measured(frame, scale=SCALE, per_mm=1):
+    """Return the depth image of a camera of this true over measured depth."""
+    return np.rint(frame.depth * per_mm / scale).astype(np.uint16)
 
 
 class Graph:
     """The node, a probe that plays the camera, and what it heard."""
 
-    def __init__(self, extrinsics_file, *parameters, depth='aligned_depth_to_color/image_raw'):
+    def __init__(
+        self, extrinsics_file, *parameters, rig='virtual', depth='aligned_depth_to_color/image_raw'
+    ):
         rclpy.init(
             args=[
                 '--ros-args',
                 '-r',
                 '__ns:=/soft_arm',
                 '-p',
-                'rig:=virtual',
+                f'rig:={rig}',
                 '-p',
                 f'extrinsics_file:={extrinsics_file}',
                 *(word for given in parameters for word in ('-p', given)),
@@ -85,7 +96,7 @@ class Graph:
         self.sent += 1
         stamp_ns = self.sent * 100_000_000
         info = info_of(frame)
-        depth = frame.depth if depth is None else depth
+        depth = measured(frame) if depth is None else depth
         colour = self.bridge.cv2_to_imgmsg(frame.colour, 'rgb8')
         depth = self.bridge.cv2_to_imgmsg(depth, '16UC1' if depth.dtype == np.uint16 else '32FC1')
         for message, delay_s in ((info, 0.0), (colour, 0.0), (depth, depth_delay_s)):
@@ -160,11 +171,26 @@ def test_pose_is_in_the_base_frame_with_the_images_stamp(graph, render_ring):
     np.testing.assert_allclose(transform.transform.translation.x, position.x)
 
 
+def test_depth_is_corrected_by_the_scale_of_the_rig(tmp_path, render_ring):
+    frame, rig = render_ring(CENTRE, AXIS), tmp_path / 'bench'
+    shutil.copytree(load_rig('virtual').folder, rig)
+    file = rig / 'calibration' / 'depth_sensor.yaml'
+    content = yaml.safe_load(file.read_text())
+    content['values']['depth_scale'] = 1.02
+    file.write_text(yaml.safe_dump(content))
+    depth = measured(frame, 1.02)
+    with running(extrinsics_file(tmp_path), rig=rig) as graph:
+        graph.until(lambda: graph.poses, each=lambda: graph.send(frame, depth=depth))
+        position = graph.poses[0].pose.pose.position
+    truth = T_BASE_CAMERA[:3, :3] @ frame.centre + T_BASE_CAMERA[:3, 3]
+    np.testing.assert_allclose([position.x, position.y, position.z], truth, atol=1e-3)
+
+
 def test_depth_from_its_own_camera_is_aligned_here(tmp_path, render_ring):
     beside_m = np.array([0.015, 0.002, -0.001])  # the depth camera in the colour camera's frame
     frame, seen_beside = render_ring(CENTRE, AXIS), render_ring(CENTRE - beside_m, AXIS)
     # A tenth of a millimetre per step, as cameras for short distances have.
-    depth = np.rint(seen_beside.depth.astype(float) * 10).astype(np.uint16)
+    depth = measured(seen_beside, per_mm=10)
     with running(
         extrinsics_file(tmp_path),
         'align_depth:=true',
