@@ -1,6 +1,7 @@
 """Rigs: each is one folder with its devices, the parameters of its nodes and its calibrations.
 
-    rig.yaml       keys of `RigFile`: are the devices virtual or real, and which robot is it
+    rig.yaml       keys of `RigFile`: are the devices virtual or real, which robot is it, and how
+                   its cameras publish depth
     parameters/    ROS parameters of the nodes that talk to the devices, one file for each node
     calibration/   what was measured on the rig; see `soft_arm_description.calibration`
 
@@ -18,7 +19,7 @@ from pydantic import Field
 
 from soft_arm_description.robot import RobotFileError, load_robot, shipped_robots
 from soft_arm_io.errors import InputError
-from soft_arm_io.fields import Strict
+from soft_arm_io.fields import Number, Strict
 from soft_arm_io.yaml_file import load_yaml, shown
 
 Devices = Literal['virtual', 'real']
@@ -30,11 +31,26 @@ class RigError(InputError):
     """A rig that cannot be used; the message is one line with the remedy."""
 
 
+class RigCamera(Strict):
+    """How the driver of a camera publishes depth.
+
+    Attributes:
+        depth_unit_m: Unit of 16-bit depth images [m].
+        align_depth: Whether depth comes as the depth camera sees it, with `depth/camera_info` and
+            tf, and is to be aligned to colour.
+    """
+
+    depth_unit_m: Annotated[Number, Field(ge=1e-5, le=0.01)] = 1e-3
+    align_depth: bool = False
+
+
 class RigFile(Strict):
     """Content of `rig.yaml`; `robot` is a shipped robot, or a robot file in the rig's folder."""
 
     devices: Devices
     robot: Annotated[str, Field(min_length=1, max_length=200)]
+    camera: RigCamera = RigCamera()
+    finger_camera: RigCamera = RigCamera()
 
 
 @dataclass(frozen=True)
@@ -47,6 +63,7 @@ class Rig:
         devices: `virtual` or `real`.
         robot: Shipped robot, or path of a robot file.
         is_template: Whether it comes with this package; nothing is written into such a rig.
+        camera, finger_camera: The cameras of arm and finger.
     """
 
     name: str
@@ -54,6 +71,8 @@ class Rig:
     devices: Devices
     robot: str
     is_template: bool
+    camera: RigCamera = RigCamera()
+    finger_camera: RigCamera = RigCamera()
 
     @property
     def argument(self) -> str:
@@ -116,4 +135,12 @@ def load_rig(name_or_path: str | Path) -> Rig:
         except RobotFileError as error:
             raise RigError(f'{path}: {error}') from error
     is_template = folder.resolve().parent == template_rigs_root().resolve()
-    return Rig(folder.name, folder, content.devices, robot, is_template)
+    return Rig(
+        folder.name,
+        folder,
+        content.devices,
+        robot,
+        is_template,
+        content.camera,
+        content.finger_camera,
+    )

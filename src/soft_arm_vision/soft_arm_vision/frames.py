@@ -11,13 +11,13 @@ from typing import Any
 import cv2
 import numpy as np
 
+from soft_arm_description.rig import RigCamera
 from soft_arm_vision.alignment import align_depth
 from soft_arm_vision.calibration.camera_correction import NO_CORRECTION, CameraCorrection
 from soft_arm_vision.clouds.cloud import check_images
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 
-DEFAULT_DEPTH_UNIT_M = 1e-3  # of 16-bit depth images, by REP 118
 # Number, channels and OpenCV's conversion to RGB of each encoding.
 _COLOURS: dict[str, tuple[type, int, int | None]] = {
     'rgb8': (np.uint8, 3, None),
@@ -69,8 +69,8 @@ class FrameSource:
     """Makes frames of the messages of one camera.
 
     Args:
+        camera: How the camera publishes depth.
         frame_id: Frame that the colour images must be in; None: any.
-        depth_unit_m: Unit of 16-bit depth images [m].
         correction: Systematic errors of the camera.
         pose_of: Pose of the depth camera in the colour camera, for depth that is not aligned.
 
@@ -81,12 +81,12 @@ class FrameSource:
 
     def __init__(
         self,
+        camera: RigCamera,
         frame_id: str | None = None,
-        depth_unit_m: float = DEFAULT_DEPTH_UNIT_M,
         correction: CameraCorrection = NO_CORRECTION,
         pose_of: PoseOf = _unknown,
     ):
-        self._required, self._unit_m, self._correction = frame_id, depth_unit_m, correction
+        self._required, self._camera, self._correction = frame_id, camera, correction
         self._pose_of = pose_of
         self.frame_id = frame_id
         self.intrinsics: Intrinsics | None = None
@@ -130,7 +130,7 @@ class FrameSource:
         rgb = _picture('colour', colour, _COLOURS)
         measured = _picture('depth', depth, _DEPTHS)
         if measured.dtype == np.uint16:
-            measured = measured * np.float32(self._unit_m)
+            measured = measured * np.float32(self._camera.depth_unit_m)
         depth_m = self._correction.depth_m(measured)
         frames = colour.header.frame_id, depth.header.frame_id
         if self._depth_camera is not None or frames[0] != frames[1]:

@@ -1,5 +1,6 @@
 """Create a rig from a template, and list the missing calibrations of a rig."""
 
+import json
 import re
 import shutil
 from dataclasses import dataclass
@@ -122,6 +123,9 @@ def new_rig(name: str, template: str, robot: str) -> Rig:
             'devices\n'
             f'robot: {robot if shipped else "robot.yaml"}  '
             '# a shipped robot, or a robot file in this folder\n'
+            '# unit of 16-bit depth; align_depth: true if the driver does not align it to colour\n'
+            f'camera: {json.dumps(source.camera.model_dump())}\n'
+            f'finger_camera: {json.dumps(source.finger_camera.model_dump())}\n'
         )
         rig = load_rig(name)
         (folder / 'README.md').write_text(_guide(rig))

@@ -10,7 +10,7 @@ from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_control.tip.residual_model import ResidualModel
 from soft_arm_description.calibration import load_calibration
 from soft_arm_description.depth_sensor import DepthSensor, sensor_of
-from soft_arm_description.rig import load_rig
+from soft_arm_description.rig import RigCamera, load_rig
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_io.errors import InputError
 from soft_arm_kinematics.arm import Arm, BellowsArm, load_arm, make_arm
@@ -18,7 +18,6 @@ from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.camera_correction import CameraCorrection, correction_of
 from soft_arm_vision.calibration.mounting import Mounting
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.frames import DEFAULT_DEPTH_UNIT_M
 from soft_arm_vision.tip_sources import make_tracker
 from soft_arm_vision.tip_tracker import TipTracker
 
@@ -38,9 +37,8 @@ class ArmFiles:
         lacking: Why `dynamics` or `mounting` is None, one line each.
         tip_source: What finds the tip: yolact, colour or fiducial.
         network: Exported network of yolact; None: the shipped one.
-        correction: Systematic errors of the camera.
-        sensor: Errors of the rig's camera.
-        depth_unit_m: Unit of 16-bit depth images.
+        camera: How the rig's camera publishes depth.
+        correction, sensor: Its systematic errors, and its others.
     """
 
     robot: Robot
@@ -50,9 +48,9 @@ class ArmFiles:
     lacking: dict[str, str]
     tip_source: str
     network: Path | None
+    camera: RigCamera
     correction: CameraCorrection
     sensor: DepthSensor
-    depth_unit_m: float
 
     def new_tracker(self, mounting: Mounting) -> TipTracker:
         """Return a tracker that has seen nothing, so that its poses depend on one bag alone."""
@@ -76,7 +74,6 @@ def load_files(
     extrinsics_file: Path | None,
     tip_source: str,
     network: Path | None = None,
-    depth_unit_m: float = DEFAULT_DEPTH_UNIT_M,
 ) -> ArmFiles:
     """Load a robot file and what a rig's calibrations say of it.
 
@@ -86,7 +83,6 @@ def load_files(
         extrinsics_file: Another file of the camera's pose; None: the rig's.
         tip_source: What finds the tip: yolact, colour or fiducial.
         network: Exported network of yolact; None: the shipped one.
-        depth_unit_m: Unit of 16-bit depth images.
 
     Raises:
         InputError: If the robot or its curves cannot be loaded.
@@ -118,7 +114,7 @@ def load_files(
         lacking,
         tip_source,
         network,
+        where.camera,
         correction_of(where),
         sensor,
-        depth_unit_m,
     )

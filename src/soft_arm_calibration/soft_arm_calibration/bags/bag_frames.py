@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from soft_arm_description.rig import VIRTUAL, Rig
+from soft_arm_description.rig import VIRTUAL, Rig, RigCamera
 from soft_arm_vision.calibration.camera_correction import NO_CORRECTION, CameraCorrection
 from soft_arm_vision.errors import VisionError
-from soft_arm_vision.frames import DEFAULT_DEPTH_UNIT_M, Frame, FrameSource, stamp_ns
+from soft_arm_vision.frames import Frame, FrameSource, stamp_ns
 from softarm_cli.bags.file import Bag
 
 _COLOUR = (
@@ -125,9 +125,9 @@ def _cameras(kinds: dict[str, str]) -> Iterator[tuple[str, str, str]]:
 
 def read_frames(
     bag: Bag,
-    camera: CameraTopics | None = None,
+    camera: RigCamera,
+    topics: CameraTopics | None = None,
     correction: CameraCorrection = NO_CORRECTION,
-    depth_unit_m: float = DEFAULT_DEPTH_UNIT_M,
 ) -> Iterator[BagFrame]:
     """Yield the frames of colour and depth with the same stamp, in order.
 
@@ -135,34 +135,34 @@ def read_frames(
 
     Args:
         bag: An open bag.
-        camera: Topics of the images; None: of the first camera.
+        camera: How the camera publishes depth.
+        topics: Topics of the images; None: of the first camera.
         correction: Systematic errors of the camera.
-        depth_unit_m: Unit of 16-bit depth images [m].
 
     Raises:
         VisionError: If the bag has no images, or they cannot be used.
         BagError: If the bag is damaged.
     """
-    camera = camera or find_topics(bag).camera
-    if camera is None:
+    topics = topics or find_topics(bag).camera
+    if topics is None:
         raise VisionError(
             f'bag {bag.path} holds no colour with depth and camera_info: record again with '
             'softarm bag record --images -o FOLDER'
         )
     source = FrameSource(
-        depth_unit_m=depth_unit_m,
+        camera,
         correction=correction,
         pose_of=lambda target, source: _static_pose(bag, target, source),
     )
-    colour_topic, depth_topic = camera.colour, camera.depth
+    colour_topic, depth_topic = topics.colour, topics.depth
     waiting: dict[str, dict[int, Any]] = {colour_topic: {}, depth_topic: {}}
     depth_info, known = None, False
-    read = colour_topic, depth_topic, camera.info, camera.depth_info
+    read = colour_topic, depth_topic, topics.info, topics.depth_info
     for topic, at_ns, message in messages(bag, read):
-        if topic == camera.info:
+        if topic == topics.info:
             source.take_info(message)
             known = True
-        if topic == camera.depth_info:
+        if topic == topics.depth_info:
             depth_info = message
         if topic not in waiting:
             continue

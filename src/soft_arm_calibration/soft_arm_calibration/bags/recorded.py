@@ -193,7 +193,7 @@ def read_tips(
     detections: dict[int, Detection] = {}
     if topics.camera is not None and files.mounting is not None:
         tracker = files.new_tracker(files.mounting)
-        frames = bag_frames.read_frames(bag, topics.camera, files.correction, files.depth_unit_m)
+        frames = bag_frames.read_frames(bag, files.camera, topics.camera, files.correction)
         for frame in frames:
             sight = tracker.track(frame.rgb, frame.depth_m, frame.intrinsics)
             if isinstance(tracker, RingTracker):

@@ -7,7 +7,7 @@ from argparse import Namespace
 
 from tqdm import tqdm
 
-from soft_arm_calibration.cli.camera_options import add_depth_unit, add_tip_source
+from soft_arm_calibration.cli.camera_options import add_tip_source
 from soft_arm_description.options import add_rig, add_robot
 from soft_arm_io.command_line import CommandLine, input_file, input_path, plot_file
 from soft_arm_vision.errors import VisionError
@@ -46,7 +46,6 @@ def main(argv: list[str]) -> int:
     add_rig(parser)
     parser.add_argument('--extrinsics', type=input_file, help='another extrinsics file')
     add_tip_source(parser)
-    add_depth_unit(parser)
     parser.add_argument(
         '--namespace', type=graph_name, help='namespace of the arm, if a bag holds several'
     )
@@ -79,7 +78,6 @@ def _evaluate(options: Namespace) -> int:
         options.extrinsics,
         options.tip_source,
         options.network,
-        options.depth_unit_m,
     )
     found = []
     with tqdm(unit=' images', file=sys.stderr, disable=not sys.stderr.isatty()) as progress:

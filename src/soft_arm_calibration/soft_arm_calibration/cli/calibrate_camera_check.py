@@ -112,12 +112,11 @@ def _frames(
         with open_bag(options.bag) as bag:
             warn_of_cut(bag, 'softarm calibrate camera-check')
             check_devices(bag, rig)
-            yield read_frames(bag, None, correction, options.depth_unit_m), rig.devices
+            yield read_frames(bag, rig.camera, None, correction), rig.devices
         return
     from soft_arm_calibration.ros.camera_session import CameraSession
 
-    how = {'align': options.align_depth, 'depth_unit_m': options.depth_unit_m}
-    how['correction'] = correction
+    how = {'camera': rig.camera, 'correction': correction}
     with CameraSession(options.camera, **how) as session:
         mismatch = session.watch.mismatch(rig.name, rig.devices)
         if mismatch:

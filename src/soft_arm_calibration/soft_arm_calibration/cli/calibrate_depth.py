@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from tqdm import tqdm
 
-from soft_arm_calibration.cli.camera_options import add_depth_unit
 from soft_arm_calibration.virtual import virtual_device
 from soft_arm_description.calibrate import Calibrated, calibration_parser, run_calibration
 from soft_arm_description.calibration import Measurement
@@ -69,7 +68,6 @@ def main(argv: list[str] | None = None) -> int:
         metavar='N',
         help='take every N-th frame of the bag (default: %(default)s)',
     )
-    add_depth_unit(parser)
     parser.add_argument(
         '--camera',
         choices=('virtual', 'stereo'),
@@ -136,8 +134,7 @@ def _recorded(options: Namespace, rig: Rig) -> Iterator[Pictures]:
     with open_bag(options.bag) as bag:
         warn_of_cut(bag, 'softarm calibrate')
         check_devices(bag, rig)
-        frames = read_frames(bag, depth_unit_m=options.depth_unit_m)
-        for frame in islice(frames, 0, None, options.every):
+        for frame in islice(read_frames(bag, rig.camera), 0, None, options.every):
             yield frame.rgb, frame.depth_m, frame.intrinsics
 
 

@@ -141,8 +141,7 @@ def _measure(
         virtual,
         args.robot,
         args.camera,
-        align=args.align_depth,
-        depth_unit_m=args.depth_unit_m,
+        camera=rig.camera,
         correction=correction_of(rig),
     ) as session:
         if virtual:

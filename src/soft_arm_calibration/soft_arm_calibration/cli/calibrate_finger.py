@@ -174,7 +174,7 @@ def _measured(
         RunningFinger,  # --use-running only: needs ROS
     )
 
-    with RunningFinger(robot, args.frames) as finger:
+    with RunningFinger(robot, rig.finger_camera, args.frames) as finger:
         if rig.devices == REAL:
             finger.check_devices(rig.name, rig.devices)
         data = _record(args, robot, rig, finger)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from soft_arm_calibration.cli.camera_options import add_depth_unit, add_tip_source
+from soft_arm_calibration.cli.camera_options import add_tip_source
 from soft_arm_calibration.virtual import virtual_device
 from soft_arm_description.calibrate import Calibrated, calibration_parser, run_calibration
 from soft_arm_description.calibration import Measurement
@@ -70,7 +70,6 @@ def main(argv: list[str] | None = None) -> int:
         '--body-pose', metavar='TOPIC', help="the body's pose in the bag, if there are several"
     )
     add_tip_source(parser)
-    add_depth_unit(parser)
     return run_calibration(parser, argv, _calibrate, VisionError, BagError, RigError)
 
 
@@ -143,14 +142,7 @@ def _latency(options: Namespace, rig: Rig, world_frame: str, T_body_tip: np.ndar
     with open_bag(options.bag) as bag:
         warn_of_cut(bag, 'softarm calibrate')
         check_devices(bag, rig)
-        files = load_files(
-            options.robot,
-            options.rig,
-            None,
-            options.tip_source,
-            options.network,
-            options.depth_unit_m,
-        )
+        files = load_files(options.robot, options.rig, None, options.tip_source, options.network)
         found = {
             topic: poses
             for topic in topics_of(bag, 'geometry_msgs/msg/PoseStamped', '')

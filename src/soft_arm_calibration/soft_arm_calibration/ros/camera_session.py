@@ -21,13 +21,13 @@ class CameraSession(Session):
     """A session with a camera.
 
     Args:
-        camera: Namespace of the camera's topics.
+        topics: Namespace of the camera's topics.
         options: Options of `CameraInput`.
     """
 
-    def __init__(self, camera: str = '/camera/camera', **options: Any):
+    def __init__(self, topics: str = '/camera/camera', **options: Any):
         super().__init__('camera_check', remedy='is the camera running?', error=VisionError)
-        self._camera, self._options = camera, options
+        self._topics, self._options = topics, options
         self._frames: queue.Queue[Frame | VisionError] = queue.Queue(maxsize=1)
         self._trouble: str | None = None
         self._begun = False
@@ -37,11 +37,11 @@ class CameraSession(Session):
         with ExitStack() as unfinished:  # closes what is open when something here fails
             unfinished.callback(self.__exit__)
             self.watch = DeviceWatch(self.node, ARM_EMULATION)
-            self._input = CameraInput(self.node, self._take, f'{self._camera}/', **self._options)
+            self._input = CameraInput(self.node, self._take, f'{self._topics}/', **self._options)
             self.wait_for(
                 lambda: not self._frames.empty(),
                 FIRST_S,
-                lambda: self._trouble or self._input.pair.trouble or f'images of {self._camera}',
+                lambda: self._trouble or self._input.pair.trouble or f'images of {self._topics}',
             )
             unfinished.pop_all()
         return self

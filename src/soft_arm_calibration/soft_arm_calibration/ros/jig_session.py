@@ -32,7 +32,7 @@ class JigSession(Session):
         virtual: Whether to move the ring of the virtual rig. If none runs, one is started and
             stopped at the end.
         robot: Robot file of the virtual rig that is started.
-        camera: Namespace of the camera's topics.
+        topics: Namespace of the camera's topics.
         namespace: Namespace of the virtual rig.
         options: Options of `CameraInput`.
     """
@@ -42,14 +42,14 @@ class JigSession(Session):
         detector: RingDetector,
         virtual: bool,
         robot: str,
-        camera: str = '/camera/camera',
+        topics: str = '/camera/camera',
         namespace: str = 'soft_arm',
         **options: Any,
     ):
         super().__init__(
             'calibrate_extrinsics', remedy='are the camera and the rig running?', error=VisionError
         )
-        self._rig_namespace, self._camera = f'/{namespace}', camera
+        self._rig_namespace, self._topics = f'/{namespace}', topics
         self._virtual, self._robot = virtual, robot
         self._detector, self._options = detector, options
         self._rig: subprocess.Popen | None = None
@@ -64,11 +64,11 @@ class JigSession(Session):
             unfinished.callback(self.__exit__)
             if self._virtual:
                 self._find_rig()
-            self._input = CameraInput(self.node, self._detect, f'{self._camera}/', **self._options)
+            self._input = CameraInput(self.node, self._detect, f'{self._topics}/', **self._options)
             self.wait_for(
                 lambda: self._input.intrinsics,
                 CAMERA_S,
-                f'{self._camera}/color/camera_info',
+                f'{self._topics}/color/camera_info',
                 self._check_pair,
             )
             unfinished.pop_all()
@@ -144,10 +144,10 @@ class JigSession(Session):
         Raises:
             VisionError: If they do not.
         """
-        cameras = self.node.count_publishers(f'{self._camera}/color/camera_info')
+        cameras = self.node.count_publishers(f'{self._topics}/color/camera_info')
         if cameras > 1:
             raise VisionError(
-                f'{cameras} nodes publish {self._camera}/color/camera_info: stop all but the '
+                f'{cameras} nodes publish {self._topics}/color/camera_info: stop all but the '
                 'camera that is calibrated'
             )
         if mismatch := self._devices.mismatch(rig, devices):

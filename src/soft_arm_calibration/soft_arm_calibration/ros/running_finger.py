@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from soft_arm_control.ros.conversions import command_message
-from soft_arm_description.rig import Devices
+from soft_arm_description.rig import Devices, RigCamera
 from soft_arm_description.robot import Robot
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_node_kit import qos
@@ -34,17 +34,17 @@ class RunningFinger(Session):
 
     Args:
         robot: Robot file of the finger.
+        camera: How its camera publishes depth.
         frames: Pictures at each pressure.
     """
 
-    def __init__(self, robot: Robot, frames: int):
+    def __init__(self, robot: Robot, camera: RigCamera, frames: int):
         super().__init__(
             'calibrate_finger',
             remedy='are launch/cell.launch.xml and its camera running, and the driver active?',
             error=VisionError,
         )
-        self._robot = robot
-        self._frames = frames
+        self._robot, self._camera, self._frames = robot, camera, frames
         self._target_pa: float | None = None
         self._readings: list[tuple[float, float]] = []  # when [s], pressure [Pa]
         self._taken: queue.SimpleQueue[Frame | VisionError] = queue.SimpleQueue()
@@ -56,6 +56,7 @@ class RunningFinger(Session):
             self.node,
             lambda _, found: self._taken.put(found),
             f'{CAMERA}/',
+            camera=self._camera,
             depth_topic='depth/image_raw',
         )
         self._command = self.node.create_publisher(

@@ -3,7 +3,7 @@
 import pytest
 
 from soft_arm_description.cli import rig_folder
-from soft_arm_description.rig import RigError, load_rig, rig_folders
+from soft_arm_description.rig import RigCamera, RigError, load_rig, rig_folders
 
 
 @pytest.fixture
@@ -49,6 +49,15 @@ def test_the_robot_may_lie_in_the_rig_s_folder(mine):
     assert load_rig('mine').robot == str(mine / 'arm.yaml')
 
 
+def test_a_rig_says_how_its_cameras_publish_depth(mine):
+    assert load_rig('mine').camera == RigCamera(depth_unit_m=1e-3, align_depth=False)
+    with (mine / 'rig.yaml').open('a') as file:
+        file.write('camera: {align_depth: true}\nfinger_camera: {depth_unit_m: 1.0e-4}\n')
+    rig = load_rig('mine')
+    assert rig.camera == RigCamera(depth_unit_m=1e-3, align_depth=True)
+    assert rig.finger_camera == RigCamera(depth_unit_m=1e-4, align_depth=False)
+
+
 @pytest.mark.parametrize('name', ['moon', '', '..', 'mine/../moon', 'a\0b', '/'])
 def test_an_unknown_rig_is_refused_in_one_line(mine, name):
     with pytest.raises(RigError, match='softarm rig new NAME|rig.yaml') as caught:
@@ -63,6 +72,7 @@ def test_an_unknown_rig_is_refused_in_one_line(mine, name):
         ('devices: [real]\nrobot: two_module_arm', "'virtual' or 'real'"),
         ('robot: two_module_arm', 'devices: key is missing'),
         ('devices: real\nrobot: two_module_arm\ncolour: red', 'colour: unknown key'),
+        ('devices: real\nrobot: two_module_arm\ncamera: {depth_unit_m: 1}', 'depth_unit_m'),
         ('- 1', 'keys with values'),
         ('', 'is empty'),
         ('[', 'line'),

@@ -12,6 +12,7 @@ from sensor_msgs.msg import CameraInfo, Image
 from soft_arm_calibration.bags.bag_frames import read_frames
 from soft_arm_calibration.ros.camera_session import CameraSession
 from soft_arm_calibration.ros.jig_session import JigSession
+from soft_arm_description.rig import RigCamera
 from soft_arm_description.robot import load_robot
 from soft_arm_node_kit import qos
 from soft_arm_sim.ros.conversions import image_message
@@ -27,7 +28,7 @@ UNIT_M = 1e-4
 
 def recorded(**options):
     with open_bag(BAG) as bag:
-        return next(read_frames(bag, **options))
+        return next(read_frames(bag, RigCamera(), **options))
 
 
 def play(frame, context, ending):
@@ -79,7 +80,7 @@ def test_the_ring_is_measured_as_the_rig_corrects_its_camera(camera):
         RingDetector(RING),
         virtual=False,
         robot='two_module_arm',
-        depth_unit_m=UNIT_M,
+        camera=RigCamera(depth_unit_m=UNIT_M),
         correction=CORRECTION,
     ) as session:
         found = session.measure(3)
@@ -88,7 +89,7 @@ def test_the_ring_is_measured_as_the_rig_corrects_its_camera(camera):
 
 
 def test_a_running_camera_is_read_in_its_unit(camera):
-    with CameraSession(depth_unit_m=UNIT_M) as session:
+    with CameraSession(camera=RigCamera(depth_unit_m=UNIT_M)) as session:
         frame = next(session.frames(5.0))
     np.testing.assert_array_equal(frame.rgb, camera.rgb)
     np.testing.assert_allclose(frame.depth_m, camera.depth_m, atol=1e-6)

@@ -1,6 +1,7 @@
 """The node in this process, fed with pictures of the virtual finger over DDS by a probe."""
 
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -27,8 +28,8 @@ ANGLES = np.array([0.21, 0.25, 0.19, 0.16])
 class Graph:
     """The node, a probe that plays the camera, and what it heard."""
 
-    def __init__(self):
-        rclpy.init(args=['--ros-args', '-r', '__ns:=/gripper'])
+    def __init__(self, rig='virtual'):
+        rclpy.init(args=['--ros-args', '-r', '__ns:=/gripper', '-p', f'rig:={rig}'])
         self.probe = rclpy.create_node('probe', use_global_arguments=False)
         self.node = FingerDetectorNode()
         self.executor = SingleThreadedExecutor()
@@ -86,9 +87,9 @@ class Graph:
         rclpy.try_shutdown()
 
 
-@pytest.fixture
-def graph(ros_domain):
-    graph = Graph()
+@contextmanager
+def running(*arguments):
+    graph = Graph(*arguments)
     try:
         graph.until(
             lambda: all(
@@ -98,6 +99,12 @@ def graph(ros_domain):
         yield graph
     finally:
         graph.close()
+
+
+@pytest.fixture
+def graph(ros_domain):
+    with running() as graph:
+        yield graph
 
 
 @pytest.fixture(scope='module')
@@ -115,6 +122,20 @@ def test_bends_have_the_images_stamp_and_the_pieces_names(graph, frame):
     assert np.rad2deg(message.position) == pytest.approx(np.rad2deg(ANGLES), abs=0.6)
     assert message.header.frame_id == 'finger_camera_optical_frame'
     assert Time.from_msg(message.header.stamp).nanoseconds % 100_000_000 == 0
+
+
+def test_depth_has_the_unit_of_the_rig_s_finger_camera(ros_domain, tmp_path, monkeypatch, frame):
+    (tmp_path / 'rig.yaml').write_text(
+        'devices: real\nrobot: two_module_arm\nfinger_camera: {depth_unit_m: 1.0e-4}\n'
+    )
+    colour, depth = frame
+    seen = []
+    monkeypatch.setattr(
+        FingerDetectorNode, '_on_frame', lambda _, header, frame: seen.append(frame)
+    )
+    with running(tmp_path) as graph:
+        graph.until(lambda: seen, each=lambda: graph.send(colour, 10 * depth))
+    np.testing.assert_allclose(seen[0].depth_m, 1e-3 * depth, atol=1e-6)
 
 
 def test_hidden_lines_stop_the_bends_and_are_told_and_come_back(graph, frame):
@@ -166,7 +187,7 @@ def test_an_overlay_is_drawn_for_a_listener(graph, frame):
     'setting, words', [('camera_side:=left', 'minus_y'), ('robot:=modal_bellows', 'cut_lines')]
 )
 def test_bad_parameters_stop_the_node(ros_domain, setting, words):
-    rclpy.init(args=['--ros-args', '-p', setting])
+    rclpy.init(args=['--ros-args', '-p', 'rig:=virtual', '-p', setting])
     try:
         with pytest.raises(ValueError, match=words):
             FingerDetectorNode()

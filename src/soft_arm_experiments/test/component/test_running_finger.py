@@ -11,6 +11,7 @@ from sensor_msgs.msg import CameraInfo, Image
 
 from soft_arm_calibration.ros import running_finger
 from soft_arm_calibration.ros.running_finger import RunningFinger
+from soft_arm_description.rig import RigCamera
 from soft_arm_description.robot import load_robot
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_msgs.srv import PlaceObject
@@ -111,7 +112,7 @@ def cell(ros_domain):
 
 
 def test_pressures_are_reached_and_pictures_are_of_them(cell):
-    with RunningFinger(ROBOT, 2) as finger:
+    with RunningFinger(ROBOT, RigCamera(), 2) as finger:
         estimator = FingerEstimator(ROBOT, finger.intrinsics)
         for target_pa in (60e3, -40e3):
             assert finger.settle(target_pa) == pytest.approx(cell.plant.pressure_pa, abs=1e3)
@@ -135,7 +136,7 @@ def test_pressures_are_reached_and_pictures_are_of_them(cell):
 
 
 def test_emulated_devices_are_told_from_real_ones(cell):
-    with RunningFinger(ROBOT, 1) as finger:
+    with RunningFinger(ROBOT, RigCamera(), 1) as finger:
         finger.check_devices('lab', 'real')
         with pytest.raises(VisionError, match="'virtual' is virtual, .* not emulated"):
             finger.check_devices('virtual', 'virtual')
@@ -150,7 +151,7 @@ def test_a_pressure_that_does_not_come_is_told(cell, monkeypatch):
     monkeypatch.setattr(running_finger, 'SETTLE_S', 2.5)
     cell.stuck = True
     with (
-        RunningFinger(ROBOT, 1) as finger,
+        RunningFinger(ROBOT, RigCamera(), 1) as finger,
         pytest.raises(VisionError, match='within 3000 Pa of 60000 Pa'),
     ):
         finger.settle(60e3)
@@ -158,5 +159,5 @@ def test_a_pressure_that_does_not_come_is_told(cell, monkeypatch):
 
 def test_without_a_cell_it_says_what_to_start(ros_domain, monkeypatch):
     monkeypatch.setattr(running_finger, 'FIND_S', 0.5)
-    with pytest.raises(VisionError, match='cell.launch.xml'), RunningFinger(ROBOT, 1):
+    with pytest.raises(VisionError, match='cell.launch.xml'), RunningFinger(ROBOT, RigCamera(), 1):
         pass

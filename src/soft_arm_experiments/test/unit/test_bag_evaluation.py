@@ -8,16 +8,18 @@ from rosbags.typesys import Stores, get_typestore
 
 from soft_arm_calibration.bags.bag_frames import find_topics, read_frames, read_poses
 from soft_arm_calibration.cli import bag_evaluate
+from soft_arm_description.rig import RigCamera
 from soft_arm_training.cli import vision_extract
 from soft_arm_vision.calibration.camera_correction import CameraCorrection
 from softarm_cli.bags.file import open_bag
 
+CAMERA = RigCamera()
 BAG = Path(__file__).parents[3] / 'soft_arm_calibration/test/data/virtual_rig_bag'
 
 
 def test_bag_is_read_whole():
     with open_bag(BAG) as bag:
-        frames = list(read_frames(bag))
+        frames = list(read_frames(bag, CAMERA))
         truth = read_poses(bag, find_topics(bag).truth)
     assert [f.stamp_ns for f in frames] == truth.stamps_ns.tolist() and len(frames) == 6
     assert frames[0].rgb.shape == (240, 320, 3) and frames[0].depth_m.shape == (240, 320)
@@ -41,14 +43,17 @@ def test_evaluation_finds_the_ring_and_is_the_same_again(capsys):
 def test_frames_are_corrected_as_the_rig_says():
     correction = CameraCorrection(depth_scale=1.1, focal_length_scale=0.9, radial=0.0)
     with open_bag(BAG) as bag:
-        stated, true = next(read_frames(bag)), next(read_frames(bag, None, correction))
+        stated, true = (
+            next(read_frames(bag, CAMERA)),
+            next(read_frames(bag, CAMERA, None, correction)),
+        )
     assert true.intrinsics.fx == pytest.approx(0.9 * stated.intrinsics.fx)
     np.testing.assert_allclose(true.depth_m, 1.1 * stated.depth_m, rtol=1e-6)
 
 
 def test_depth_has_the_unit_that_is_given():
     with open_bag(BAG) as bag:
-        usual, fine = next(read_frames(bag)), next(read_frames(bag, depth_unit_m=1e-4))
+        usual, fine = (next(read_frames(bag, RigCamera(depth_unit_m=m))) for m in (1e-3, 1e-4))
     np.testing.assert_allclose(fine.depth_m, 0.1 * usual.depth_m, rtol=1e-6)
 
 
@@ -118,7 +123,7 @@ def test_topics_are_found_by_type_and_usual_names(tmp_path, names):
     path = written(tmp_path / 'bag', [*others, *renamed(dict(zip(olds, names, strict=True)))])
     with open_bag(path) as bag:
         found = find_topics(bag)
-        assert len(list(read_frames(bag))) == 6
+        assert len(list(read_frames(bag, CAMERA))) == 6
     assert (*vars(found.camera).values(), found.truth, found.tip_pose) == (*names, None)
 
 
@@ -161,9 +166,9 @@ def beside(path, *, link=True, info=True):
 
 def test_depth_that_is_not_aligned_is_aligned_by_tf(tmp_path):
     with open_bag(BAG) as bag:
-        seen = next(read_frames(bag))
+        seen = next(read_frames(bag, CAMERA))
     with open_bag(beside(tmp_path / 'bag')) as bag:
-        found = next(read_frames(bag))
+        found = next(read_frames(bag, CAMERA))
     columns, depths_m = [], []
     for frame in (seen, found):
         near = (frame.depth_m > 0) & (frame.depth_m < 0.6)  # the arm

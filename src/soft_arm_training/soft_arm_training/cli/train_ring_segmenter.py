@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from soft_arm_calibration.cli.camera_options import add_depth_unit
 from soft_arm_description.options import add_rig, add_robot
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import Robot, load_robot
@@ -60,7 +59,6 @@ def main(argv: list[str]) -> int:
         'may be repeated',
     )
     add_rig(parser)
-    add_depth_unit(parser)
     parser.add_argument(
         '--classes',
         default='ring',
@@ -226,7 +224,7 @@ def of_bag(bag: Path, options: Namespace) -> Path:
     from soft_arm_vision.calibration.camera_correction import correction_of
     from softarm_cli.bags.file import open_bag, warn_of_cut
 
-    correction = correction_of(load_rig(options.rig))
+    rig = load_rig(options.rig)
     labels, folder = read_labels(bag), options.output / f'bag_{bag.resolve().name}'
     if labels is None:
         raise VisionError(f'{bag} has no labels: run softarm vision label {bag}')
@@ -235,7 +233,7 @@ def of_bag(bag: Path, options: Namespace) -> Path:
         tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,
     ):
         warn_of_cut(opened, 'softarm train')
-        frames = read_frames(opened, correction=correction, depth_unit_m=options.depth_unit_m)
+        frames = read_frames(opened, rig.camera, correction=correction_of(rig))
         samples = labelled_samples(frames, labels, bar.update)
         info = {'description': f'labelled frames of the bag {bag.name}'}
         if not coco.write(folder, samples, (RING_CLASS,), info):

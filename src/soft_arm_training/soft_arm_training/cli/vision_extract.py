@@ -5,7 +5,7 @@ from argparse import Namespace
 
 from tqdm import tqdm
 
-from soft_arm_calibration.cli.camera_options import add_depth_unit, add_tip_source
+from soft_arm_calibration.cli.camera_options import add_tip_source
 from soft_arm_description.depth_sensor import sensor_of
 from soft_arm_description.options import add_rig, add_robot
 from soft_arm_description.rig import load_rig
@@ -35,7 +35,6 @@ def main(argv: list[str]) -> int:
         action='store_true',
         help='write all frames without proposed masks, for a labelling tool',
     )
-    add_depth_unit(parser)
     parser.add_argument(
         '--every', type=positive_count, default=1, metavar='N', help='take every N-th frame'
     )
@@ -73,7 +72,7 @@ def _extract(options: Namespace) -> int:
         tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,
     ):
         warn_of_cut(bag, 'softarm vision')
-        frames = read_frames(bag, correction=correction_of(rig), depth_unit_m=options.depth_unit_m)
+        frames = read_frames(bag, rig.camera, correction=correction_of(rig))
         samples = bag_samples(frames, detector, options.every, bar.update)
         count = coco.write(options.folder, samples, (RING_CLASS,), info)
     print(

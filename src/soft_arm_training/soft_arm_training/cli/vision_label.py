@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from tqdm import tqdm
 
-from soft_arm_calibration.cli.camera_options import add_depth_unit, add_tip_source
+from soft_arm_calibration.cli.camera_options import add_tip_source
 from soft_arm_description.depth_sensor import sensor_of
 from soft_arm_description.options import add_rig, add_robot
 from soft_arm_description.rig import load_rig
@@ -33,7 +33,6 @@ def main(argv: list[str]) -> int:
     add_robot(parser)
     add_rig(parser)
     add_tip_source(parser, ('yolact', 'colour'))
-    add_depth_unit(parser)
     parser.add_argument(
         '--every',
         type=positive_count,
@@ -65,7 +64,7 @@ def _label(options: Namespace) -> int:
         warn_of_cut(bag, 'softarm vision')
 
         def frames() -> Iterator[tuple[int, np.ndarray, Detection]]:
-            read = read_frames(bag, correction=correction, depth_unit_m=options.depth_unit_m)
+            read = read_frames(bag, rig.camera, correction=correction)
             for number, frame in enumerate(read):
                 if number % options.every == 0:
                     found = detector.detect(frame.rgb, frame.depth_m, frame.intrinsics)

@@ -17,7 +17,7 @@ def test_frames_of_a_bag_become_a_set_to_train_on(tmp_path, capsys):
     assert 'softarm train ring-segmenter --data' in capsys.readouterr().out
     rig = load_rig('virtual')
     with open_bag(BAG) as bag:
-        frames = list(read_frames(bag, correction=correction_of(rig)))[::2]
+        frames = list(read_frames(bag, rig.camera, correction=correction_of(rig)))[::2]
     samples = list(coco.read(tmp_path / 'set', ('ring',)))
     assert len(samples) == 3
     for sample, frame in zip(samples, frames, strict=True):

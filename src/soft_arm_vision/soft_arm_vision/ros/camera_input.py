@@ -10,6 +10,7 @@ from sensor_msgs.msg import CameraInfo, Image
 from std_msgs.msg import Header
 from tf2_ros import Buffer, TransformException, TransformListener
 
+from soft_arm_description.rig import RigCamera
 from soft_arm_node_kit import qos
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.frames import Frame, FrameSource
@@ -28,10 +29,9 @@ class CameraInput:
         work: Called in the thread with every pair of colour and depth: with the header of the
             colour image, and with the frame or the error why the pair gives none.
         namespace: Of the camera's topics, with its slash at the end; empty: the node's.
-        align: Whether depth comes from the depth camera's own point of view (`UNALIGNED`, with
-            `depth/camera_info`) and is aligned here; the pose of one camera in the other is taken
-            from tf.
-        depth_topic: Topic of depth that the driver aligns.
+        camera: How the camera publishes depth. What its driver does not align is aligned here, by
+            `depth/camera_info` and the pose of one camera in the other in tf.
+        depth_topic: Topic of depth; None: of a RealSense.
         keep_all: See `NewestPair`.
         options: Options of `FrameSource`.
     """
@@ -42,17 +42,18 @@ class CameraInput:
         work: Callable[[Header, Frame | VisionError], None],
         namespace: str = '',
         *,
-        align: bool = False,
-        depth_topic: str = ALIGNED,
+        camera: RigCamera,
+        depth_topic: str | None = None,
         keep_all: bool = False,
         **options: Any,
     ):
-        self._source, self._work = FrameSource(**options, pose_of=self._pose_of), work
+        self._source, self._work = FrameSource(camera, **options, pose_of=self._pose_of), work
+        align = camera.align_depth
         self.pair = NewestPair(self._on_pair, keep_all)
         topics = [
             (CameraInfo, 'color/camera_info', self._source.take_info),
             (Image, 'color/image_raw', self.pair.put_colour),
-            (Image, UNALIGNED if align else depth_topic, self.pair.put_depth),
+            (Image, depth_topic or (UNALIGNED if align else ALIGNED), self.pair.put_depth),
         ]
         if align:
             self._buffer = Buffer()

@@ -45,7 +45,7 @@ class DetectorNode(Node):
         what: str,
         stale_s: float,
         robot: str,
-        **camera: Any,
+        **options: Any,
     ) -> None:
         """Subscribe to the camera, as the last step of construction.
 
@@ -55,7 +55,7 @@ class DetectorNode(Node):
             what: What is detected, such as 'ring'.
             stale_s: Age of the newest detection that is an error [s].
             robot: Hardware id in /diagnostics.
-            camera: Options of `CameraInput`.
+            options: Of `CameraInput`.
         """
         self._what, self._stale_s = what, stale_s
         in_step = self.get_parameter('use_sim_time').value
@@ -70,7 +70,7 @@ class DetectorNode(Node):
             if answers is not None:
                 answers.done_until(header.stamp)
 
-        self._input = CameraInput(self, work, keep_all=in_step, **camera)
+        self._input = CameraInput(self, work, keep_all=in_step, **options)
         self._reporter = diagnostics.Reporter(self, robot, self.status)
 
     def destroy_node(self):

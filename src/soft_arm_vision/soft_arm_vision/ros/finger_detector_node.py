@@ -12,6 +12,7 @@ import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
+from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
 from soft_arm_node_kit import parameters, qos, runner
 from soft_arm_node_kit.parameters import parameter
@@ -29,6 +30,7 @@ MEMORY = 0.99  # weight of earlier pictures in the plane of the finger's side: s
 class FingerDetectorParameters:
     """Parameters of the node."""
 
+    rig: str = parameter(description='name of a rig, or path of its folder; its camera is used')
     robot: str = parameter('four_piece_finger', 'name of a shipped robot or path of a robot file')
     camera_side: str = parameter(
         'minus_y', "side of the finger's base frame on which the camera stands: minus_y or plus_y"
@@ -49,7 +51,8 @@ class FingerDetectorNode(DetectorNode):
         FingerEstimator(self._robot, NO_CAMERA, self._side)
         self._estimator: FingerEstimator | None = None
         self._angles = self.create_publisher(JointState, 'piece_angles', qos.STATE)
-        self.start(self._on_frame, 'finger', given.stale_s, given.robot)
+        camera = load_rig(given.rig).finger_camera
+        self.start(self._on_frame, 'finger', given.stale_s, given.robot, camera=camera)
 
     def _on_frame(self, header: Header, frame: Frame) -> None:
         """In the worker thread."""

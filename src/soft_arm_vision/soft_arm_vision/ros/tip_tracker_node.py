@@ -30,7 +30,7 @@ class TipTrackerParameters:
     """Parameters of the node."""
 
     rig: str = parameters.parameter(
-        description='name of a rig, or path of its folder; its extrinsics are used'
+        description='name of a rig, or path of its folder; its camera and calibrations are used'
     )
     robot: str = parameters.parameter(
         'two_module_arm', 'name of a shipped robot or path of a robot file'
@@ -43,14 +43,6 @@ class TipTrackerParameters:
         '', "path of yolact's exported network (.onnx); empty: the shipped one"
     )
     camera_root_frame: str = parameters.parameter('camera_link', "root of the camera's own frames")
-    align_depth: bool = parameters.parameter(
-        False,
-        'whether depth comes unaligned, as depth/image_rect_raw with depth/camera_info and tf, and '
-        'is aligned to colour here',
-    )
-    depth_unit_m: float = parameters.parameter(
-        1e-3, 'unit of 16-bit depth images [m]', minimum=1e-5, maximum=0.01
-    )
     stale_s: float = parameters.parameter(
         0.2, 'age of the newest pose that is an error [s]', minimum=0.05, maximum=10.0
     )
@@ -94,9 +86,8 @@ class TipTrackerNode(DetectorNode):
             SEEN_AS[given.tip_source],
             given.stale_s,
             given.robot,
-            align=given.align_depth,
+            camera=rig.camera,
             frame_id=self._mounting.camera_frame,
-            depth_unit_m=given.depth_unit_m,
             correction=correction_of(rig),
         )
 

@@ -172,15 +172,16 @@ def test_pose_is_in_the_base_frame_with_the_images_stamp(graph, render_ring):
 
 
 def test_depth_is_corrected_by_the_scale_of_the_rig(tmp_path, render_ring):
-    frame, rig = render_ring(CENTRE, AXIS), tmp_path / 'bench'
-    shutil.copytree(load_rig('virtual').folder, rig)
+    frame = render_ring(CENTRE, AXIS)
+    rig = shutil.copytree(load_rig('virtual').folder, tmp_path / 'bench')
     file = rig / 'calibration' / 'depth_sensor.yaml'
     content = yaml.safe_load(file.read_text())
     content['values']['depth_scale'] = 1.02
     file.write_text(yaml.safe_dump(content))
-    depth = measured(frame, 1.02)
     with running(extrinsics_file(tmp_path), rig=rig) as graph:
-        graph.until(lambda: graph.poses, each=lambda: graph.send(frame, depth=depth))
+        graph.until(
+            lambda: graph.poses, each=lambda: graph.send(frame, depth=measured(frame, 1.02))
+        )
         position = graph.poses[0].pose.pose.position
     truth = T_BASE_CAMERA[:3, :3] @ frame.centre + T_BASE_CAMERA[:3, 3]
     np.testing.assert_allclose([position.x, position.y, position.z], truth, atol=1e-3)
@@ -191,12 +192,10 @@ def test_depth_from_its_own_camera_is_aligned_here(tmp_path, render_ring):
     frame, seen_beside = render_ring(CENTRE, AXIS), render_ring(CENTRE - beside_m, AXIS)
     # A tenth of a millimetre per step, as cameras for short distances have.
     depth = measured(seen_beside, per_mm=10)
-    with running(
-        extrinsics_file(tmp_path),
-        'align_depth:=true',
-        'depth_unit_m:=1.0e-4',
-        depth='depth/image_rect_raw',
-    ) as graph:
+    rig = shutil.copytree(load_rig('virtual').folder, tmp_path / 'bench')
+    with (rig / 'rig.yaml').open('a') as file:
+        file.write('camera: {depth_unit_m: 1.0e-4, align_depth: true}\n')
+    with running(extrinsics_file(tmp_path), rig=rig, depth='depth/image_rect_raw') as graph:
         depth_info = graph.probe.create_publisher(
             CameraInfo, '/soft_arm/depth/camera_info', qos.STATE
         )

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from soft_arm_description.rig import RigCamera
 from soft_arm_vision.calibration.camera_correction import CameraCorrection
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.frames import FrameSource
@@ -31,8 +32,8 @@ def image(pixels, encoding, frame_id='rgb', **changes):
     return SimpleNamespace(header=header(frame_id), **given | changes)
 
 
-def source(**options):
-    made = FrameSource(**options)
+def source(unit_m=1e-3, **options):
+    made = FrameSource(RigCamera(depth_unit_m=unit_m), **options)
     made.take_info(info())
     return made
 
@@ -59,7 +60,7 @@ def test_usual_encodings_and_padded_rows_are_read(pixels, encoding, changes):
 
 def test_depth_has_its_unit_its_byte_order_its_holes_and_the_correction():
     correction = CameraCorrection(depth_scale=1.1, focal_length_scale=0.9, radial=0.0)
-    made, colour = source(correction=correction, depth_unit_m=1e-4), image(RGB, 'rgb8')
+    made, colour = source(1e-4, correction=correction), image(RGB, 'rgb8')
     big = image(MM.byteswap(), '16UC1', is_bigendian=1)
     assert made.frame(colour, big).depth_m == pytest.approx(0.055)
     assert made.frame(colour, big).intrinsics.fx == pytest.approx(9.0)

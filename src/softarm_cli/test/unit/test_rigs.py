@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
 from soft_arm_description.rig import Rig, load_rig
 from softarm_cli import rig_command
@@ -36,6 +37,18 @@ def test_a_new_rig_is_one_folder_with_the_template_s_parameters_and_a_guide(own,
         assert (
             places == sorted(places) and 'softarm launch launch/rig.launch.xml rig:=bench_2' in text
         )
+
+
+def test_a_new_rig_has_the_cameras_of_its_template(own):
+    assert rig_command.main(['new', 'fine']) == 0
+    file = own / 'fine' / 'rig.yaml'
+    content = yaml.safe_load(file.read_text())
+    content['camera'], content['finger_camera']['depth_unit_m'] = {'align_depth': True}, 1e-4
+    file.write_text(yaml.safe_dump(content))
+    assert rig_command.main(['new', 'other', '--from', 'fine']) == 0
+    fine, other = load_rig('fine'), load_rig('other')
+    assert fine.camera.align_depth and fine.finger_camera.depth_unit_m == 1e-4
+    assert (other.camera, other.finger_camera) == (fine.camera, fine.finger_camera)
 
 
 @pytest.mark.parametrize('by_path', [False, True])
