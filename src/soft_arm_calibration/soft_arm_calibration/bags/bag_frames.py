@@ -1,5 +1,6 @@
 """Read frames and poses of an open bag (rosbag2, MCAP or SQLite) without ROS."""
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from soft_arm_description.rig import VIRTUAL, Rig, RigCamera
 from soft_arm_vision.calibration.camera_correction import NO_CORRECTION, CameraCorrection
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.frames import Frame, FrameSource, stamp_ns
+from soft_arm_vision.pairing import Kind, Pairing
 from softarm_cli.bags.file import Bag
 
 _COLOUR = (
@@ -28,7 +30,6 @@ _DEPTH = tuple(
     for image in ('image_raw', 'image_rect_raw', 'image_rect', 'image')
 )
 _TF = 'tf2_msgs/msg/TFMessage'
-_LOOKED_BACK = 4  # unpaired images that are kept, waiting for their other half
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +132,8 @@ def read_frames(
 ) -> Iterator[BagFrame]:
     """Yield the frames of colour and depth with the same stamp, in order.
 
-    Depth in another frame than colour is aligned by its camera info and the bag's /tf_static.
+    Depth in another frame than colour is aligned by its camera info and the bag's /tf_static. At
+    the end a line on standard error counts the images that are in no frame.
 
     Args:
         bag: An open bag.
@@ -154,29 +156,26 @@ def read_frames(
         correction=correction,
         pose_of=lambda target, source: _static_pose(bag, target, source),
     )
-    colour_topic, depth_topic = topics.colour, topics.depth
-    waiting: dict[str, dict[int, Any]] = {colour_topic: {}, depth_topic: {}}
-    depth_info, known = None, False
-    read = colour_topic, depth_topic, topics.info, topics.depth_info
+    pairing, depth_info, known = Pairing(keep_all=True), None, False
+    kinds: dict[str, Kind] = {topics.colour: 'colour', topics.depth: 'depth'}
+    read = *kinds, topics.info, topics.depth_info
     for topic, at_ns, message in messages(bag, read):
         if topic == topics.info:
             source.take_info(message)
             known = True
         if topic == topics.depth_info:
             depth_info = message
-        if topic not in waiting:
-            continue
-        stamp = stamp_ns(message.header.stamp)
-        match = waiting[depth_topic if topic == colour_topic else colour_topic].pop(stamp, None)
-        if match is None:
-            waiting[topic][stamp] = message
-            while len(waiting[topic]) > _LOOKED_BACK:
-                waiting[topic].pop(next(iter(waiting[topic])))
-        elif known:
-            colour, depth = (message, match) if topic == colour_topic else (match, message)
+        if topic in kinds and (pair := pairing.put(kinds[topic], message)) and known:
+            colour, depth = pair
             if depth.header.frame_id != colour.header.frame_id and depth_info is not None:
                 source.take_depth_info(depth_info)
             yield BagFrame(**vars(source.frame(colour, depth)), recorded_ns=at_ns)
+    if any(pairing.unpaired.values()):
+        unpaired = ' and '.join(f'{count} {kind}' for kind, count in pairing.unpaired.items())
+        sys.stderr.write(
+            f'{bag.path}: {unpaired} images are left out: no image of the other kind has their '
+            'stamp\n'
+        )
 
 
 def _static_pose(bag: Bag, target: str, source: str) -> np.ndarray:

@@ -127,6 +127,28 @@ def test_topics_are_found_by_type_and_usual_names(tmp_path, names):
     assert (*vars(found.camera).values(), found.truth, found.tip_pose) == (*names, None)
 
 
+def by_kind(left_out=0):
+    """The short bag, all colour images before all depth images; the last of these are left out."""
+    names = '/color/camera_info', '/color/image_raw', '/aligned_depth_to_color/image_raw'
+    held = list(renamed({name: f'/cam{name}' for name in names}))
+    kinds = [[row for row in held if row[0] == f'/cam{name}'] for name in names]
+    kinds[2] = kinds[2][: len(kinds[2]) - left_out]
+    rows = [row for kind in kinds for row in kind]
+    return [(*row[:3], 10**9 + number) for number, row in enumerate(rows)]
+
+
+def test_a_bag_whose_recorder_stalled_gives_every_pair(tmp_path, capsys):
+    with open_bag(written(tmp_path / 'bag', by_kind())) as bag:
+        assert len(list(read_frames(bag, CAMERA))) == 6
+    assert capsys.readouterr().err == ''
+
+
+def test_images_without_the_other_half_are_counted(tmp_path, capsys):
+    with open_bag(written(tmp_path / 'bag', by_kind(left_out=2))) as bag:
+        assert len(list(read_frames(bag, CAMERA))) == 4
+    assert '2 colour and 0 depth images are left out' in capsys.readouterr().err
+
+
 def beside(path, *, link=True, info=True):
     """The short bag with depth as the depth camera sees it, 50 mm beside the colour camera."""
     types, messages = STORE.types, []

@@ -2,17 +2,13 @@
 
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable
 
 from sensor_msgs.msg import Image
 
 from soft_arm_vision.frames import stamp_ns
-
-KEPT_NS = 200_000_000  # age by stamp up to which the other half of a frameset may still come
-# With keep_all so many are kept however old: a bag whose recorder stalled holds several images of
-# one kind before the first of the other, and `softarm bag play` waits for each of 8 pairs.
-KEPT_OF_ALL = 8
+from soft_arm_vision.pairing import Kind, Pairing
 
 
 class NewestPair:
@@ -28,7 +24,7 @@ class NewestPair:
 
     def __init__(self, work: Callable[[Image, Image], None], keep_all: bool = False):
         self._work, self._changed = work, threading.Condition()
-        self._waiting = {'colour': OrderedDict(), 'depth': OrderedDict()}
+        self._pairing = Pairing(keep_all)
         self._pairs: deque[tuple[Image, Image]] = deque()
         self._keep_all, self._closing, self._begun_s = keep_all, False, None
         self._last_stamp_ns: int | None = None
@@ -38,11 +34,11 @@ class NewestPair:
 
     def put_colour(self, image: Image) -> None:
         """Store a colour image."""
-        self._put('colour', 'depth', image)
+        self._put('colour', image)
 
     def put_depth(self, image: Image) -> None:
         """Store a depth image."""
-        self._put('depth', 'colour', image)
+        self._put('depth', image)
 
     @property
     def alive(self) -> bool:
@@ -60,7 +56,7 @@ class NewestPair:
         """Why there are no pairs although images arrive; None if no image has arrived."""
         with self._changed:
             colour, depth = (
-                next(reversed(self._waiting[kind]), None) for kind in ('colour', 'depth')
+                next(reversed(waiting), None) for waiting in self._pairing.waiting.values()
             )
         if colour is None and depth is None:
             return None
@@ -82,17 +78,11 @@ class NewestPair:
             self._changed.notify()
         self._thread.join(timeout=5.0)
 
-    def _put(self, kind: str, other: str, image: Image) -> None:
+    def _put(self, kind: Kind, image: Image) -> None:
         stamp = stamp_ns(image.header.stamp)
         with self._changed:
-            match = self._waiting[other].pop(stamp, None)
-            if match is None:
-                waiting = self._waiting[kind]
-                waiting[stamp] = image
-                least = KEPT_OF_ALL if self._keep_all else 1
-                # The absolute age: a clock may jump back.
-                while len(waiting) > least and abs(stamp - next(iter(waiting))) > KEPT_NS:
-                    waiting.popitem(last=False)
+            pair = self._pairing.put(kind, image)
+            if pair is None:
                 return
             if self._keep_all and stamp == self._last_stamp_ns:
                 return
@@ -100,7 +90,7 @@ class NewestPair:
             if self._pairs and not self._keep_all:
                 self._pairs.clear()
                 self.skipped += 1
-            self._pairs.append((image, match) if kind == 'colour' else (match, image))
+            self._pairs.append(pair)
             self._changed.notify()
 
     def _run(self) -> None:

@@ -44,9 +44,9 @@ def test_halves_without_the_other_are_dropped():
     try:
         for number in range(200):
             pair.put_colour(image(1 + number / 90))
-        assert len(pair._waiting['colour']) <= 0.2 * 90 + 2
+        assert len(pair._pairing.waiting['colour']) <= 0.2 * 90 + 2
         pair.put_colour(image(0.1))  # the clock restarts
-        assert len(pair._waiting['colour']) == 1
+        assert len(pair._pairing.waiting['colour']) == 1
         assert 'only colour images come' in pair.trouble
     finally:
         pair.close()
