@@ -59,8 +59,9 @@ class PoseErrors:
     def summary(self) -> dict[str, float | None]:
         """Return the figures by name; each is None without a pose, or without a covariance.
 
-        With a correct covariance the mean normalised squared error is 3 for the centre and 5 for
-        the pose, and 95 % of the errors lie in the confidence region (`within_95`).
+        With a correct covariance the normalised squared error is 3 on average for the centre, 2.37
+        in the median, and 5 and 4.35 for the pose; 95 % of the errors lie in the confidence region
+        (`within_95`).
         """
         found: dict[str, float | None] = {
             'centre_mean_m': _mean(self.centre_m),
@@ -75,6 +76,7 @@ class PoseErrors:
         ):
             known, expected = squares[np.isfinite(squares)], stats.chi2(freedom)
             found[f'{what}normalised_mean'] = _mean(known)
+            found[f'{what}normalised_median'] = float(np.median(known)) if len(known) else None
             found[f'{what}within_95'] = _mean(known < expected.ppf(0.95))
             found[f'{what}chi2_p'] = (
                 float(stats.kstest(known, expected.cdf).pvalue) if len(known) else None
