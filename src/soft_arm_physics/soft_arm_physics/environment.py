@@ -12,7 +12,6 @@ to -1..1. An observation holds what a laboratory could measure: see `RobotEnviro
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from numbers import Integral
 from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -201,7 +200,7 @@ class RobotVectorEnvironment(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, 
         self, *, seed: int | Sequence[int | None] | None = None, options: Info | None = None
     ) -> tuple[np.ndarray, Info]:
         """Reset all environments; environment i gets seed + i of a single seed."""
-        if seed is None or isinstance(seed, Integral):
+        if seed is None or isinstance(seed, (int, np.integer)):
             seeds = [None if seed is None else seed + i for i in range(self.num_envs)]
         else:
             seeds = list(seed)
