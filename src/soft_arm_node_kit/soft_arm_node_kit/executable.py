@@ -1,12 +1,11 @@
 """Executables of nodes, which import their node's module when they are called."""
 
+# Few imports: until the signals are handled, they end the process with a traceback.
 import os
 import signal
-from dataclasses import dataclass
 from importlib import import_module
 
 
-@dataclass(frozen=True)
 class Executable:
     """Executable of one node, for a package's console scripts.
 
@@ -17,7 +16,8 @@ class Executable:
         module: Module whose `main` runs the node.
     """
 
-    module: str
+    def __init__(self, module: str):
+        self.module = module
 
     def __call__(self) -> int:
         """Import the module, run the node, and return its exit code."""
