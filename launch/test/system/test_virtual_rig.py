@@ -185,7 +185,8 @@ def test_garbage_on_every_topic_service_and_action_ends_no_node(rig):
     for name in (*(f'/soft_arm/{name}' for name in NODES), '/soft_arm/virtual_rig'):
         rig.answers(name)
     assert not rig.deaths() and rig.pids() == before, rig.output()
-    assert rig.call(Trigger, '/soft_arm/clear_faults', Trigger.Request()).success
+    for service in ('vent', 'clear_faults'):
+        assert rig.call(Trigger, f'/soft_arm/{service}', Trigger.Request()).success
     again = ChangeState.Request(transition=Transition(id=Transition.TRANSITION_ACTIVATE))
     assert rig.call(ChangeState, '/soft_arm/pneumatic_driver/change_state', again).success
     rig.wait(lambda: ready(rig), 'the controller is ready')
