@@ -140,8 +140,8 @@ def test_bad_sets_are_refused_with_one_line(spoil, message):
             'q_xyzw: [2.0, 0.0, 0.0, 0.0] # [',
             'T_base_camera: q_xyzw .* not a rotation',
         ),
-        ('scale: 1', 'scale: -1', 'scale'),
-        ('  - [2.372e-10', '  - [-1.0', 'not a 6 x 6 covariance'),
+        ('scale: ', 'scale: -', 'scale'),
+        ('covariance_m_rad:\n  - [', 'covariance_m_rad:\n  - [-', 'not a 6 x 6 covariance'),
         ('base_frame: soft', 'base: soft', 'base_frame: key is missing'),
     ],
 )
