@@ -1,6 +1,7 @@
 """The node in this process, fed with synthetic images over DDS by a probe."""
 
 import dataclasses
+import re
 import shutil
 import time
 from contextlib import contextmanager
@@ -9,7 +10,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import rclpy
-import yaml
 from cv_bridge import CvBridge
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseWithCovarianceStamped, TransformStamped
@@ -175,9 +175,7 @@ def test_depth_is_corrected_by_the_scale_of_the_rig(tmp_path, render_ring):
     frame = render_ring(CENTRE, AXIS)
     rig = shutil.copytree(load_rig('virtual').folder, tmp_path / 'bench')
     file = rig / 'calibration' / 'depth_sensor.yaml'
-    content = yaml.safe_load(file.read_text())
-    content['values']['depth_scale'] = 1.02
-    file.write_text(yaml.safe_dump(content))
+    file.write_text(re.sub('depth_scale: .*', 'depth_scale: 1.02', file.read_text()))
     with running(extrinsics_file(tmp_path), rig=rig) as graph:
         graph.until(
             lambda: graph.poses, each=lambda: graph.send(frame, depth=measured(frame, 1.02))
