@@ -15,8 +15,6 @@ from dataclasses import MISSING, fields, is_dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from soft_arm_node_kit.executable import Executable
-
 INTERFACES = Path(__file__).parents[1] / 'src' / 'soft_arm_msgs'
 
 _SUBCOMMANDS = re.compile(r'^usage: [\w -]+? \[-h\] \{?([a-z][a-z-]*(?:[|,][a-z-]+)*)\}? \.\.\.')
@@ -47,8 +45,8 @@ def parameters_of_nodes() -> dict[str, list[tuple[str, str, str]]]:
     """Name, default and description of each parameter of every node, by `package/executable`."""
     nodes = {}
     for point in sorted(entry_points(group='console_scripts'), key=lambda point: point.value):
-        if isinstance(executable := point.load(), Executable):
-            module = importlib.import_module(executable.module)
+        if '.ros.executables:' in point.value:
+            module = importlib.import_module(point.load().module)
             declared = [kind for kind in vars(module).values() if _holds_parameters(kind)]
             declared.sort(key=lambda kind: len(inspect.getmro(kind)))  # a derived class is last
             package = point.value.partition('.')[0]

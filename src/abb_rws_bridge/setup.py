@@ -19,7 +19,7 @@ setup(
     extras_require={'test': ['abb_rws_emulator', 'hypothesis', 'pytest']},
     entry_points={
         'console_scripts': [
-            'abb_rws_bridge = abb_rws_bridge.executables:abb_rws_bridge',
+            'abb_rws_bridge = abb_rws_bridge.ros.executables:abb_rws_bridge',
         ],
     },
 )

@@ -26,8 +26,8 @@ setup(
     extras_require={'test': ['soft_arm_sim', 'hypothesis', 'pytest', 'pyyaml']},
     entry_points={
         'console_scripts': [
-            'pcu2v_driver = pneumatic_driver.executables:pcu2v_driver',
-            'pneumatic_driver = pneumatic_driver.executables:pneumatic_driver',
+            'pcu2v_driver = pneumatic_driver.ros.executables:pcu2v_driver',
+            'pneumatic_driver = pneumatic_driver.ros.executables:pneumatic_driver',
         ],
     },
 )

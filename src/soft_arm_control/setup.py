@@ -26,11 +26,11 @@ setup(
     extras_require={'test': ['soft_arm_physics', 'hypothesis', 'pytest']},
     entry_points={
         'console_scripts': [
-            'gripper_controller = soft_arm_control.executables:gripper_controller',
-            'joy_to_limbs = soft_arm_control.executables:joy_to_limbs',
-            'limb_controller = soft_arm_control.executables:limb_controller',
-            'tip_controller = soft_arm_control.executables:tip_controller',
-            'tip_estimator = soft_arm_control.executables:tip_estimator',
+            'gripper_controller = soft_arm_control.ros.executables:gripper_controller',
+            'joy_to_limbs = soft_arm_control.ros.executables:joy_to_limbs',
+            'limb_controller = soft_arm_control.ros.executables:limb_controller',
+            'tip_controller = soft_arm_control.ros.executables:tip_controller',
+            'tip_estimator = soft_arm_control.ros.executables:tip_estimator',
         ],
         'softarm.commands': [
             'gripper = soft_arm_control.cli.gripper:main',

@@ -32,10 +32,10 @@ setup(
     },
     entry_points={
         'console_scripts': [
-            'forward_kinematics = soft_arm_kinematics.executables:forward_kinematics',
-            'inverse_kinematics = soft_arm_kinematics.executables:inverse_kinematics',
-            'contact_estimator = soft_arm_kinematics.executables:contact_estimator',
-            'limb_states = soft_arm_kinematics.executables:limb_states',
+            'forward_kinematics = soft_arm_kinematics.ros.executables:forward_kinematics',
+            'inverse_kinematics = soft_arm_kinematics.ros.executables:inverse_kinematics',
+            'contact_estimator = soft_arm_kinematics.ros.executables:contact_estimator',
+            'limb_states = soft_arm_kinematics.ros.executables:limb_states',
         ],
         'softarm.calibrate': [
             'curve = soft_arm_kinematics.cli.calibrate_curve:main',

@@ -38,9 +38,9 @@ setup(
     },
     entry_points={
         'console_scripts': [
-            'virtual_cell = soft_arm_sim.executables:virtual_cell',
-            'virtual_robots = soft_arm_sim.executables:virtual_robots',
-            'virtual_rig = soft_arm_sim.executables:virtual_rig',
+            'virtual_cell = soft_arm_sim.ros.executables:virtual_cell',
+            'virtual_robots = soft_arm_sim.ros.executables:virtual_robots',
+            'virtual_rig = soft_arm_sim.ros.executables:virtual_rig',
         ],
         'softarm.sim': ['pcu2v = soft_arm_sim.cli.pcu2v:main'],
     },

@@ -33,9 +33,9 @@ setup(
     extras_require={'test': ['soft_arm_node_kit', 'hypothesis', 'pytest']},
     entry_points={
         'console_scripts': [
-            'finger_detector = soft_arm_vision.executables:finger_detector',
-            'tip_from_pose = soft_arm_vision.executables:tip_from_pose',
-            'tip_tracker = soft_arm_vision.executables:tip_tracker',
+            'finger_detector = soft_arm_vision.ros.executables:finger_detector',
+            'tip_from_pose = soft_arm_vision.ros.executables:tip_from_pose',
+            'tip_tracker = soft_arm_vision.ros.executables:tip_tracker',
         ],
         'softarm.vision': ['fit = soft_arm_vision.cli.fit_cylinder:main'],
     },

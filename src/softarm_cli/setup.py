@@ -32,7 +32,7 @@ setup(
     extras_require={'test': ['pytest']},
     entry_points={
         'console_scripts': [
-            'report_ready = softarm_cli.executables:report_ready',
+            'report_ready = softarm_cli.ros.executables:report_ready',
             'has_package = softarm_cli.launching.packages:has_package',
         ],
         'softarm.commands': [

@@ -1,7 +1,6 @@
 """Rigs: each is one folder with its devices, the parameters of its nodes and its calibrations.
 
-    rig.yaml       keys of `RigFile`: are the devices virtual or real, which robot is it, and how
-                   its cameras publish depth
+    rig.yaml       keys of `RigFile`: kind of devices, robot, and how its cameras publish depth
     parameters/    ROS parameters of the nodes that talk to the devices, one file for each node
     calibration/   what was measured on the rig; see `soft_arm_description.calibration`
 
