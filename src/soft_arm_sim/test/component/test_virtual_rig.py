@@ -163,8 +163,8 @@ def test_diagnostics_report_the_real_time_factor_and_the_rate(rig):
             s.name == 'virtual_rig' for m in listener.messages['/diagnostics'] for s in m.status
         )
     )
-    values = {v.key: float(v.value) for v in listener.next('/diagnostics')[-1].status[0].values}
-    assert values['real_time_factor'] > 0.1 and values['camera_hz'] > 3
+    values = {v.key: v.value for v in listener.next('/diagnostics')[-1].status[0].values}
+    assert float(values['real_time_factor']) > 0.1 and float(values['camera_hz']) > 3
 
 
 def test_the_valve_board_moves_the_arm_and_its_watchdog_vents(rig):
