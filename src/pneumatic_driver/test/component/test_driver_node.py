@@ -171,9 +171,8 @@ def test_a_vent_that_is_lost_is_reported_and_repeated(operator, tcp_board):
 def log_of(operator) -> str:
     """Return the output of the node after SIGINT."""
     operator.process.send_signal(signal.SIGINT)
-    _, said = operator.process.communicate(timeout=120.0)
-    assert operator.process.returncode == 0
-    return said
+    assert operator.process.wait(120.0) == 0
+    return operator.output
 
 
 def test_a_device_that_starts_later_is_waited_for_quietly(operator, tcp_board):
@@ -202,6 +201,5 @@ def test_a_device_that_starts_later_is_waited_for_quietly(operator, tcp_board):
 )
 def test_bad_parameters_end_the_process_with_one_line(operator, parameters, words):
     operator.start(**parameters)
-    _, stderr = operator.process.communicate(timeout=120.0)
-    assert operator.process.returncode == 2
-    assert words in stderr and len(stderr.strip().splitlines()) == 1
+    assert operator.process.wait(120.0) == 2
+    assert words in operator.output and len(operator.output.strip().splitlines()) == 1
