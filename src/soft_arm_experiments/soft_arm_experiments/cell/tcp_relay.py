@@ -14,12 +14,10 @@ class TcpRelay:
     Attributes:
         port: The free port, known once the context is open.
         silent: While true, no data passes in either direction, and no connection is closed.
-        latency_s: Delay of the data in either direction [s].
     """
 
     def __init__(self, target_port: int):
         self.silent = False
-        self.latency_s = 0.0
         self.port = 0
         self._target_port = target_port
         self._loop = asyncio.new_event_loop()
@@ -41,20 +39,13 @@ class TcpRelay:
         self._thread.join()
         self._loop.close()
 
-    def cut(self) -> None:
-        """Abort every connection."""
-        self._loop.call_soon_threadsafe(self._abort)
-
-    def _abort(self) -> None:
-        for writer in self._writers:
-            writer.transport.abort()
-
     def _call(self, coroutine: Coroutine[Any, Any, _T]) -> _T:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(5.0)
 
     async def _close(self) -> None:
         self._server.close()
-        self._abort()
+        for writer in self._writers:
+            writer.transport.abort()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -77,7 +68,6 @@ class TcpRelay:
     async def _pass_on(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
         try:
             while data := await source.read(4096):
-                await asyncio.sleep(self.latency_s)
                 if not self.silent:
                     target.write(data)
                     await target.drain()

@@ -1,9 +1,7 @@
 """`softarm bench cell`: fault detection times and resource leaks of the gripper cell."""
 
 import asyncio
-import json
 import logging
-import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Callable
@@ -81,39 +79,13 @@ def _measure(options: Namespace) -> Figures:
         progress.set_description('pneumatics')
         measured: Figures = gripper_figures.figures(options.robot, options.seed, progress.update)
         progress.set_description('controller, then random faults')
-        measured |= _soaked(options, total_s, progress.update)
+        measured |= asyncio.run(_with_progress(options, total_s, progress.update))
         progress.set_description('finger')
         errors = finger_error_percent(options.seed, options.robot)
         progress.update(_FINGER_S)
     measured['finger_error_percent'] = {
         str(kpa): round(percent, 2) for kpa, percent in errors.items()
     }
-    return measured
-
-
-def _soaked(options: Namespace, total_s: int, update: Callable[[int], object]) -> Figures:
-    """Measure the robot controller's client; soak the pneumatics meanwhile in another process."""
-    delay_s = WATCH_S + _OTHER_S / 2  # the timed part of the controller's measurement runs alone
-    # Before open files are counted: the pipe of this process is not a leak.
-    command = [
-        sys.executable,
-        '-m',
-        'soft_arm_experiments.cell.gripper_soak',
-        *map(str, (60 * options.soak_minutes, options.seed, delay_s)),
-    ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            measured = asyncio.run(_with_progress(options, total_s, update))
-            output, _ = process.communicate(timeout=60 * options.soak_minutes + 120.0)
-        finally:
-            process.kill()
-    if process.returncode:
-        raise BenchError(
-            f'the soak of the pneumatics ended with code {process.returncode}; its error is above'
-        )
-    soaked = json.loads(output)
-    measured['soak_faults'] += sum(soaked['faults'].values())
-    measured['leaks'] = [*measured['leaks'], *soaked['leaks']]
     return measured
 
 

@@ -4,7 +4,7 @@ from argparse import Namespace
 from typing import Any
 
 from soft_arm_experiments.cli.limits import at_least, at_most, measured, report
-from soft_arm_io.command_line import CommandLine, plot_file, whole_number_in
+from soft_arm_io.command_line import CommandLine, whole_number_in
 
 LIMITS = {
     'fk_ratio_numpy': at_least(60.0),
@@ -34,12 +34,6 @@ def main(argv: list[str] | None = None) -> int:
         'Takes about two minutes.',
     )
     parser.add_json()
-    parser.add_argument(
-        '--plot',
-        type=plot_file,
-        metavar='FILE',
-        help='plot table 5 of the arm paper and the same figures of this machine (PNG)',
-    )
     parser.add_argument(
         '--targets',
         type=whole_number_in(100, 10**7),
@@ -75,14 +69,9 @@ def _measure(args: Namespace) -> int:
             'modal, contact, sections': contact.figures,
         }
     )
-    rows = figures['table_5']
-    if args.plot:
-        from soft_arm_experiments.kinematics.table_5_plot import draw
-
-        draw(rows, args.plot)
     status = report(figures, LIMITS, as_json=args.json)
     if not args.json:
-        _print_table_5(rows)
+        _print_table_5(figures['table_5'])
     return status
 
 

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from soft_arm_experiments.cell import gripper_figures, gripper_soak
+from soft_arm_experiments.cell import gripper_figures
 from soft_arm_experiments.cell.tcp_relay import TcpRelay
 from soft_arm_experiments.cli import bench_cell
 
@@ -44,11 +44,6 @@ def test_the_gripper_vents_in_time_after_each_fault(monkeypatch):
     assert 0.2 < figures['vent_after_comm_loss_s'] < 0.5 + 0.3
 
 
-def test_a_short_soak_leaves_nothing_behind():
-    report = gripper_soak.soak(4.0, 3)
-    assert report['leaks'] == [] and sum(report['faults'].values()) >= 2
-
-
 def test_a_silent_relay_passes_nothing_and_closes_nothing():
     with (
         socket.create_server(('127.0.0.1', 0)) as device,
@@ -65,8 +60,3 @@ def test_a_silent_relay_passes_nothing_and_closes_nothing():
             served.settimeout(0.3)
             with pytest.raises(TimeoutError):
                 served.recv(1)
-            relay.cut()
-            client.settimeout(5.0)
-            with pytest.raises(ConnectionError):
-                if client.recv(1) == b'':
-                    raise ConnectionError
