@@ -34,7 +34,7 @@ check: ## check style, types and the unit tests of what changed against main, wi
 test: build lint
 test: ## run all checks and tests: unit, component (one node), system (virtual rig); branch coverage of the first two
 	@$(WITH_ENV) softarm doctor --remove-stale-memory && \
-	  pytest -n auto --dist loadfile --cov --cov-report= $(wildcard src/*/test/unit underlay/*/test launch/test/unit) && \
+	  pytest -n auto --dist loadfile --cov --cov-report= $(wildcard src/*/test/unit benchmarks/test/unit underlay/*/test launch/test/unit) && \
 	  pytest -n auto --dist loadfile --cov --cov-append --cov-report=term --cov-report=html:out/coverage $(wildcard src/*/test/component) && \
 	  pytest $(wildcard launch/test/system)
 

@@ -3,7 +3,7 @@
 set -eo pipefail  # not -u: colcon's setup files use variables that may be unset
 cd "$(dirname "$0")/.."
 . ./env.sh
-paths='src launch' python=.venv/bin/python
+paths='src launch benchmarks' python=.venv/bin/python
 requirements/has_ros.sh || paths="$paths $(echo underlay/*/)"   # one by one: the folder as a whole is hidden from colcon
 
 made_from=$(

@@ -19,7 +19,7 @@ def main() -> None:
     changed = git('diff', '--name-only', base) + git('ls-files', '--others', '--exclude-standard')
     manifests = {
         path.parent: ElementTree.parse(path).getroot()
-        for pattern in ('src/*/package.xml', 'underlay/*/package.xml', 'launch/package.xml')
+        for pattern in ('src/*/package.xml', 'underlay/*/package.xml', '*/package.xml')
         for path in sorted(Path().glob(pattern))
     }
     names = {

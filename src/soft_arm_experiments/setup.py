@@ -12,7 +12,6 @@ setup(
     ],
     install_requires=[
         'soft_arm_io',
-        'abb_rws_bridge',
         'abb_rws_emulator',
         'pneumatic_driver',
         'soft_arm_calibration',
@@ -21,25 +20,29 @@ setup(
         'soft_arm_kinematics',
         'soft_arm_physics',
         'soft_arm_sim',
-        'soft_arm_training',
         'soft_arm_vision',
-        'softarm_cli',
         'matplotlib',
         'numpy',
-        'opencv-python-headless',
         'pydantic>=2.9',
-        'pyelastica',
-        'scipy',
         'tqdm',
     ],
     zip_safe=True,
     maintainer='soft_arm maintainers',
     maintainer_email='maintainers@soft-arm.example.org',
-    description='Experiments, benchmarks and reports: may use every other package.',
+    description='Experiments, their reports, and virtual devices for calibration.',
     license='Apache-2.0',
     extras_require={
-        'test': ['hypothesis', 'mujoco', 'pytest', 'pyyaml', 'rosbags'],
-        'torch': ['torch'],
+        'test': [
+            'hypothesis',
+            'mujoco',
+            'opencv-python-headless',
+            'pytest',
+            'pyyaml',
+            'rosbags',
+            'scipy',
+            'soft_arm_training',
+            'softarm_cli',
+        ]
     },
     entry_points={
         'console_scripts': [
@@ -50,12 +53,6 @@ setup(
             'finger = soft_arm_experiments.virtual_devices:finger',
             'jig = soft_arm_experiments.virtual_devices:jig',
             'motion_capture = soft_arm_experiments.virtual_devices:motion_capture',
-        ],
-        'softarm.bench': [
-            'cell = soft_arm_experiments.cli.bench_cell:main',
-            'kinematics = soft_arm_experiments.cli.bench_kinematics:main',
-            'physics = soft_arm_experiments.cli.bench_physics:main',
-            'vision = soft_arm_experiments.cli.bench_vision:main',
         ],
         'softarm.calibrate': [
             'ring-noise = soft_arm_experiments.cli.calibrate_ring_noise:main',

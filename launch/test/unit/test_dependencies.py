@@ -84,11 +84,11 @@ MAY_IMPORT = {
 }
 """Packages by package: what runs on a rig knows no simulator.
 
-Only the experiments may use everything.
+Experiments, studies and benchmarks may use everything.
 """
 
 PACKAGES = {p.parent.name: p.parent for p in ROOT.glob('src/*/setup.py')}
-PACKAGES['soft_arm_bringup'] = ROOT / 'launch'
+PACKAGES |= {'soft_arm_bringup': ROOT / 'launch', 'soft_arm_benchmarks': ROOT / 'benchmarks'}
 
 
 @functools.cache

@@ -78,7 +78,7 @@ def test_every_message_service_and_action_is_generated():
 def test_every_test_that_the_safety_page_names_exists(file, name, begins):
     sources = [
         p.read_text()
-        for folder in ('src/*', 'launch')
+        for folder in ('src/*', 'benchmarks', 'launch')
         for p in ROOT.glob(f'{folder}/test/**/{file}')
     ]
     assert sources, f'{file} does not exist'

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from soft_arm_description.robot import Robot
+from soft_arm_experiments.arm.depth_measurement import board_pictures
 from soft_arm_experiments.arm.virtual_finger import VirtualFinger
-from soft_arm_experiments.vision.depth_measurement import board_pictures
 from soft_arm_physics.errors import PhysicsError
 from soft_arm_sim.cameras.parameters import CONFIG, load_camera_parameters
 from soft_arm_sim.cameras.placement import jig_for

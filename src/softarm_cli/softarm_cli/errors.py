@@ -18,7 +18,3 @@ class MessageTypeError(ValueError):
 
 class FieldError(ValueError):
     """A missing field of a message."""
-
-
-class BenchError(RuntimeError):
-    """A figure that could not be measured; one line."""

@@ -10,7 +10,7 @@ from tqdm import tqdm
 from soft_arm_calibration.cli.camera_options import add_tip_source
 from soft_arm_description.options import add_robot
 from soft_arm_description.robot import load_robot
-from soft_arm_experiments.vision.ring_places import PAPER_ERROR_M, Place, measure_places
+from soft_arm_experiments.arm.ring_places import PAPER_ERROR_M, Place, measure_places
 from soft_arm_io.command_line import (
     CommandLine,
     number_in,

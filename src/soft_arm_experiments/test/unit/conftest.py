@@ -10,11 +10,6 @@ def arm() -> BellowsArm:
     return BellowsArm(load_robot('two_module_arm'))
 
 
-@pytest.fixture(scope='session')
-def paper_arm(arm) -> BellowsArm:
-    return arm
-
-
 @pytest.fixture
 def dynamics() -> Dynamics:
     return Dynamics(

@@ -1,0 +1,51 @@
+"""`softarm bench vision`: measure masks, poses and speed on held-out scenes."""
+
+from argparse import Namespace
+
+from soft_arm_benchmarks.limits import report
+from soft_arm_calibration.cli.camera_options import add_tip_source
+from soft_arm_description.options import add_robot
+from soft_arm_description.robot import load_robot
+from soft_arm_io.command_line import CommandLine, positive_count, seed_number
+from soft_arm_vision.errors import VisionError
+
+
+def main(argv: list[str]) -> int:
+    """Entry point; return the exit status."""
+    parser = CommandLine(
+        prog='softarm bench vision',
+        description='Measure masks, poses and speed on held-out scenes.',
+        epilog='example: softarm bench vision --domain stereo --frames 100 --json',
+    )
+    parser.add_argument(
+        '--frames',
+        type=positive_count,
+        default=200,
+        help='number of frames with a ring, and of frames without (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--seed',
+        type=seed_number,
+        default=0,
+        help='random seed of the held-out scenes (default: %(default)s)',
+    )
+    add_tip_source(parser, ('yolact', 'colour'))
+    parser.add_argument(
+        '--domain',
+        choices=('virtual', 'stereo'),
+        default='virtual',
+        help='source of the depth: exact with noise (virtual), or matched in a rendered infrared '
+        'pair (stereo), which no limit was chosen on (default: %(default)s)',
+    )
+    add_robot(parser)
+    parser.add_json()
+    return parser.answer(argv, _bench, VisionError)
+
+
+def _bench(options: Namespace) -> int:
+    # Slow to import: after the arguments are checked.
+    from soft_arm_benchmarks.vision.ring_figures import masks_and_poses
+    from soft_arm_vision.segmentation.segmenter import ring_of
+
+    figures = masks_and_poses(options, ring_of(load_robot(options.robot)))
+    return report(figures, {}, as_json=options.json)

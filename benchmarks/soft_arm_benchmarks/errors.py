@@ -1,0 +1,5 @@
+"""Error of the benchmarks."""
+
+
+class BenchError(RuntimeError):
+    """A figure that could not be measured; one line."""
