@@ -32,6 +32,11 @@ _EXCEPTIONS = {
 }
 
 
+# Name and bytes of each field of a frame that an answer repeats from its request.
+_REPEATED = {
+    'tcp': (('transaction id', 0, 2), ('protocol id', 2, 4), ('unit id', 6, 7)),
+    'rtu': (('unit id', 0, 1),),
+}
 Trace = Callable[[bool, bytes], bytes]  # (is sent, frame) -> frame
 
 
@@ -119,6 +124,7 @@ class ModbusLink:
         self._good_s: float | None = None
         self._dumped_s = -_DUMP_PERIOD_S
         self.frames: deque[str] = deque(maxlen=_MAX_KEPT_FRAMES)
+        self._sent = self._received = b''
 
     @property
     def connected(self) -> bool:
@@ -176,8 +182,16 @@ class ModbusLink:
             answer = await self._request(fc, 'write_register', address=wire, value=words[0])
         else:
             answer = await self._request(fc, 'write_registers', address=wire, values=words)
-        if answer.address != wire or (fc == 16 and answer.count != len(words)):
-            raise self.failed('the answer is to another write')
+        last = (
+            ('value', words[0], answer.registers[0])
+            if fc == 6
+            else ('count', len(words), answer.count)
+        )
+        for name, expected, received in (('address', wire, answer.address), last):
+            if received != expected:
+                raise self.failed(
+                    f'expected {name} {expected} in the answer to a write, received {received}'
+                )
 
     async def write_and_read(
         self, write_address: int, words: list[int], address: int, count: int
@@ -222,15 +236,20 @@ class ModbusLink:
             answer = await getattr(self._client, method)(device_id=self._link.unit_id, **arguments)
         except _UndecodableError as error:
             count = arguments.get('count', arguments.get('read_count'))
-            expected = f'{count} registers' if count else 'a confirmation'
+            awaited = f'{count} registers' if count else 'a confirmation'
             raise self.failed(
-                f'expected {expected} from function {fc}, received {error.string}: not decodable'
+                f'expected {awaited} from function {fc}, received {error.string}: not decodable'
             ) from error
         except ModbusException as error:
-            raise self.failed(' '.join(str(error).split())) from error
-        if answer is None or answer.function_code & 0x7F != fc:
-            got = 'not readable' if answer is None else f'to function {answer.function_code & 0x7F}'
-            raise self.failed(f'the answer to function {fc} is {got}')
+            raise self.failed(self._difference() or ' '.join(str(error).split())) from error
+        transaction = int.from_bytes(self._sent[:2]) if self._link.kind == 'tcp' else 0
+        for name, expected, received in (
+            ('unit id', self._link.unit_id, answer.dev_id),
+            ('transaction id', transaction, answer.transaction_id),
+            ('function', fc, answer.function_code & 0x7F),
+        ):
+            if received != expected:
+                raise self.failed(f'expected {name} {expected}, received {received}')
         if answer.isError():
             code = answer.exception_code
             raise RefusedError(
@@ -240,6 +259,24 @@ class ModbusLink:
             )
         return answer
 
+    def _difference(self) -> str:
+        """Return why the newest bytes since the last request do not answer it; '' if none came."""
+        received, fields = self._received, _REPEATED[self._link.kind]
+        found = [
+            (name, int.from_bytes(self._sent[start:end]), int.from_bytes(received[start:end]))
+            for name, start, end in fields
+            if len(received) >= end
+        ]
+        if self._link.kind == 'tcp' and len(received) >= 6:
+            found.append(('length', len(received) - 6, int.from_bytes(received[4:6])))
+        wrong = [
+            f'expected {name} {one}, received {other}' for name, one, other in found if one != other
+        ]
+        if received and not wrong:
+            wrong = [f'expected an answer, received {received[:_MAX_SHOWN_BYTES].hex(" ")}']
+        return '; '.join(wrong)
+
     def _record(self, sending: bool, data: bytes) -> bytes:
+        self._sent, self._received = (data, b'') if sending else (self._sent, data)
         self.frames.append(f'{time.monotonic():.3f} {"to" if sending else "from"} {data.hex(" ")}')
         return data

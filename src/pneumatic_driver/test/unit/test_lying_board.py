@@ -7,7 +7,7 @@ import struct
 import pytest
 from pymodbus.framer.rtu import FramerRTU
 
-from ..bench import PERIOD_S, EmulatedBoard
+from ..bench import PERIOD_S, EmulatedBoard, EmulatedGripper
 from ..simulated_link import run
 
 pytestmark = pytest.mark.usefixtures('no_logs')
@@ -142,6 +142,54 @@ def test_an_answer_that_cannot_be_decoded_is_reported_with_what_was_expected():
         assert re.search(r'expected \d+ registers from function \d+, received 00', link.reasons[0])
 
     run(scenario, EmulatedBoard)
+
+
+def header(start: int, value: bytes):
+    return lambda frame: frame[:start] + value + frame[start + len(value) :]
+
+
+WRONG = {
+    'unit 0': (header(6, b'\0'), 'expected unit id 1, received 0'),
+    'unit 255': (header(6, b'\xff'), 'expected unit id 1, received 255'),
+    'transaction 0': (header(0, b'\0\0'), r'expected transaction id \d+, received 0'),
+    'transaction 65535': (header(0, b'\xff\xff'), r'expected transaction id \d+, received 65535'),
+    'protocol 7': (header(2, b'\0\7'), 'expected protocol id 0, received 7'),
+    'length 200': (header(4, b'\0\xc8'), r'expected length \d+, received 200'),
+    'function 3': (lambda f: adu(f, b'\3' + f[8:]), r'expected function \d+, received 3'),
+    'a few bytes': (lambda f: f[:5], 'expected an answer, received 00'),
+}
+
+
+@pytest.mark.parametrize('kind', WRONG)
+def test_each_field_of_an_answer_is_checked_and_named(kind):
+    async def scenario(link):
+        await link.drive(10)
+        answers = link.wire.answers
+        link.wire.answers = lambda request: WRONG[kind][0](answers(request))
+        await link.command(50)
+        assert not link.cycle.armed and not link.device.runs
+        assert re.search(WRONG[kind][1], link.reasons[0]), link.reasons
+
+    assert run(scenario, EmulatedBoard).wrong == []
+
+
+@pytest.mark.parametrize(('name', 'byte'), [('address', 9), ('count', 11)])
+def test_each_field_of_the_answer_to_a_write_is_checked_and_named(name, byte):
+    async def scenario(link):
+        await link.drive(10)
+        answers = link.wire.answers
+
+        def lie(request: bytes) -> bytes:
+            frame = bytearray(answers(request))
+            frame[byte] ^= request[7] == 16
+            return bytes(frame)
+
+        link.wire.answers = lie
+        await link.command(50)
+        assert not link.cycle.armed
+        assert re.search(rf'expected {name} \d+ in the answer to a write', link.reasons[0])
+
+    run(scenario, EmulatedGripper)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from collections.abc import Collection, Coroutine
 from typing import Any, TypeVar
 
 from pymodbus.client.mixin import ModbusClientMixin
+from pymodbus.exceptions import ModbusIOException
 from pymodbus.pdu import DecodePDU, ModbusPDU
 
 from soft_arm_sim.devices.modbus_pdu import Registers, answer
@@ -41,9 +42,13 @@ class DirectClient(ModbusClientMixin):
         """Return the awaitable response to a request."""
         return self._answer(request)
 
-    async def _answer(self, request: ModbusPDU) -> ModbusPDU | None:
+    async def _answer(self, request: ModbusPDU) -> ModbusPDU:
         pdu = bytes([request.function_code]) + request.encode()
-        return self._decoder.decode(answer(self._registers, self._functions, pdu))
+        response = self._decoder.decode(answer(self._registers, self._functions, pdu))
+        if response is None:
+            raise ModbusIOException('the answer cannot be decoded')
+        response.dev_id, response.transaction_id = request.dev_id, request.transaction_id
+        return response
 
 
 def run_to_end(coroutine: Coroutine[Any, Any, T]) -> T:
