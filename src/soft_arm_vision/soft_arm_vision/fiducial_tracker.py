@@ -93,14 +93,17 @@ class FiducialTracker:
 
     def __init__(self, fiducial: Fiducial, mounting: Mounting, sensor: DepthSensor):
         self._corners_m, self._mounting, self._sensor = fiducial.corners_m, mounting, sensor
-        self._detector = cv2.aruco.ArucoDetector(dictionary_of(fiducial))
+        dictionary = dictionary_of(fiducial)
+        self._detector = cv2.aruco.ArucoDetector(dictionary)
+        generated = dictionary.generateImageMarker(0, dictionary.markerSize + 2)
+        self._quarter_turns = fiducial.quarter_turns(generated > 0)
         self._found: tuple = (), None
 
     def track(self, colour: np.ndarray, depth: np.ndarray, intrinsics: Intrinsics) -> TipSight:
         """Return the tip in one frame; see `TipTracker`."""
         grey = cv2.cvtColor(colour, cv2.COLOR_RGB2GRAY)
         corners, ids, _ = self._detector.detectMarkers(grey)
-        self._found = corners, ids
+        self._found = [np.roll(c, -self._quarter_turns, axis=1) for c in corners], ids
         seen = self._seen(self._sensor.light(grey), cloud.depth_in_metres(depth), intrinsics)
         if isinstance(seen, str):
             return TipSight.missed(seen)

@@ -5,7 +5,12 @@ from pydantic import ValidationError
 from soft_arm_description.fiducial import Fiducial
 
 MARKER = {'id': 3, 'position_m': (0.05, 0.0, 0.01), 'rpy_deg': (90.0, 0.0, 90.0)}
-FIDUCIAL = {'dictionary': 'DICT_APRILTAG_36h11', 'size_m': 0.04, 'markers': (MARKER,)}
+FIDUCIAL = {
+    'dictionary': 'DICT_APRILTAG_36h11',
+    'printed_from': 'apriltag',
+    'size_m': 0.04,
+    'markers': (MARKER,),
+}
 
 
 def test_corners_go_clockwise_from_the_upper_left_as_one_looks_at_the_marker():
@@ -27,6 +32,8 @@ def test_corners_go_clockwise_from_the_upper_left_as_one_looks_at_the_marker():
         ('markers', (), 'at least 1'),
         ('markers', ({**MARKER, 'id': 587},), '0..586'),
         ('dictionary', 'DICT_NOPE', 'DICT_4X4_50'),
+        ('dictionary', 'DICT_4X4_50', 'remove the key'),
+        ('printed_from', None, 'give apriltag'),
         ('size_m', 40.0, 'm'),
     ],
 )

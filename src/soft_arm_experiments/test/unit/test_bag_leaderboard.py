@@ -254,6 +254,7 @@ def test_markers_are_found_in_recorded_images(tmp_path, capsys):
     other = {'id': 4, 'position_m': [0.0, -0.05, 0.0], 'rpy_deg': [90.0, 0.0, 0.0]}
     robot['fiducial'] = {
         'dictionary': 'DICT_APRILTAG_36h11',
+        'printed_from': 'apriltag',
         'size_m': 0.04,
         'markers': [one, other],
     }

@@ -17,8 +17,9 @@ BLACK, WHITE = [0.03, 0.03, 0.03, 1.0], [0.92, 0.92, 0.92, 1.0]
 def add_markers(tip: 'mujoco.MjsBody', fiducial: Fiducial, tip_z_m: float, group: int) -> None:
     """Add the markers of a tip to its body, in a group, whose tip frame is `tip_z_m` along z."""
     dictionary = cv2.aruco.getPredefinedDictionary(getattr(cv2.aruco, fiducial.dictionary))
-    cells = dictionary.markerSize + 2
-    cell_m = fiducial.size_m / cells
+    side = dictionary.markerSize + 2
+    cell_m = fiducial.size_m / side
+    turns = fiducial.quarter_turns(dictionary.generateImageMarker(0, side) > 0)
     for marker in fiducial.markers:
         T = fiducial.T_tip_marker(marker)
         T[2, 3] += tip_z_m
@@ -26,8 +27,8 @@ def add_markers(tip: 'mujoco.MjsBody', fiducial: Fiducial, tip_z_m: float, group
         _add_box(tip, T, (0.0, 0.0, -PLATE_HALF_M), (half_m, half_m, PLATE_HALF_M), WHITE, group)
         half_m = fiducial.size_m / 2
         _add_box(tip, T, (0.0, 0.0, 0.0), (half_m, half_m, BIT_HALF_M), BLACK, group)
-        bits = dictionary.generateImageMarker(marker.id, cells)
-        for row, line in enumerate(bits > 0):
+        cells = np.rot90(dictionary.generateImageMarker(marker.id, side) > 0, turns)
+        for row, line in enumerate(cells):
             column = 0
             for white, run in groupby(line):
                 count = len(list(run))

@@ -27,7 +27,9 @@ def prism(sides=6, size_m=SIZE_M):
         x, y = APOTHEM_M * np.cos(np.deg2rad(turn_deg)), APOTHEM_M * np.sin(np.deg2rad(turn_deg))
         yaw_deg = (turn_deg + 270.0) % 360.0 - 180.0
         markers.append({'id': i, 'position_m': (x, y, 0.0), 'rpy_deg': (90.0, 0.0, yaw_deg)})
-    return Fiducial(dictionary='DICT_APRILTAG_36h11', size_m=size_m, markers=markers)
+    return Fiducial(
+        dictionary='DICT_APRILTAG_36h11', printed_from='opencv', size_m=size_m, markers=markers
+    )
 
 
 def mounting():
@@ -196,6 +198,47 @@ def test_what_cannot_be_used_gives_no_pose_but_a_reason():
     assert wrong.T_base_tip is None and 'do not fit together' in wrong.trouble
     with pytest.raises(VisionError, match='add the key fiducial'):
         fiducial_of(load_robot('two_module_arm'))
+
+
+# Rows of bits from the upper left: codes of the AprilTag project, version 2, and bytes of the ArUco
+# dictionary DICT_4X4_50.
+PRINTED = [
+    ('DICT_APRILTAG_16h5', 'apriltag', 0, 0x231B, 4),
+    ('DICT_APRILTAG_25h9', 'apriltag', 0, 0x155CBF1, 5),
+    ('DICT_APRILTAG_36h11', 'apriltag', 0, 0xD5D628584, 6),
+    ('DICT_APRILTAG_36h11', 'apriltag', 1, 0xD97F18B49, 6),
+    ('DICT_4X4_50', None, 0, 0xB532, 4),
+]
+
+
+@pytest.mark.parametrize(('dictionary', 'printed_from', 'number', 'code', 'bits'), PRINTED)
+@pytest.mark.parametrize('turned', [False, True])
+def test_a_marker_of_known_bits_has_its_upper_edge_up(
+    dictionary, printed_from, number, code, bits, turned
+):
+    """The marker is upright in front of the camera, and the tip 30 mm below its middle."""
+    if turned and printed_from is None:
+        return
+    fiducial = Fiducial(
+        dictionary=dictionary,
+        printed_from='opencv' if turned else printed_from,
+        size_m=0.04,
+        markers=[{'id': number, 'position_m': (0.0, 0.03, 0.0), 'rpy_deg': (0.0, 0.0, 0.0)}],
+    )
+    where = Mounting(np.eye(4), 'base', 'camera', np.zeros(3), np.zeros((6, 6)), 1.0)
+    cells = np.array([*f'{code:0{bits * bits}b}'], float).reshape(bits, bits)
+    plate = np.kron(np.pad(np.pad(cells, 1), 1, constant_values=1.0), np.ones((12, 12)))
+    if turned:
+        plate = plate[::-1, ::-1]
+    side_px = len(plate)
+    colour = np.full((480, 640), 120, np.uint8)
+    colour[240 - side_px // 2 :, 320 - side_px // 2 :][:side_px, :side_px] = 15 + 220 * plate
+    at_m = 0.04 * CAMERA.fx / (12 * (bits + 2))
+    depth = np.full(colour.shape, at_m, np.float32)
+    sight = FiducialTracker(fiducial, where, SENSOR).track(np.dstack([colour] * 3), depth, CAMERA)
+    T = sight.T_base_tip
+    np.testing.assert_allclose(T[:3, :3], np.diag([1.0, -1.0, -1.0]), atol=0.05)
+    np.testing.assert_allclose(T[:3, 3], [0.0, 0.03, at_m], atol=3e-3)
 
 
 def test_a_network_is_refused(tmp_path):
