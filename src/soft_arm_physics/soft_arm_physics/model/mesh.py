@@ -1,4 +1,4 @@
-"""Meshes of objects: read, checked to be closed, measured."""
+"""Meshes of objects: read, added to models, checked to be closed, measured."""
 
 from pathlib import Path
 
@@ -8,8 +8,11 @@ from scipy.spatial.transform import Rotation
 
 from soft_arm_physics.errors import PhysicsError
 
+FLAT_M = 1e-9  # standard deviation across its plane below which a mesh is flat
+FLAT_HALF_M = 5e-4  # half the thickness of a flat mesh, which contacts need
 
-def read_mesh(path: str) -> tuple[np.ndarray, np.ndarray]:
+
+def read_mesh(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
     """Read vertices (n, 3) [m] and triangles (m, 3) of a mesh file.
 
     Raises:
@@ -18,9 +21,10 @@ def read_mesh(path: str) -> tuple[np.ndarray, np.ndarray]:
     if not Path(path).is_file():
         raise PhysicsError(f'mesh {path}: file not found; correct the path')
     spec = mujoco.MjSpec()
-    mesh = spec.add_mesh(name='mesh', file=path)
+    mesh = spec.add_mesh(name='mesh', file=str(path))
     mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL  # which needs no closed surface
-    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname='mesh')
+    shape = spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname='mesh')
+    shape.contype = shape.conaffinity = 0  # no contacts: a flat mesh has no convex hull
     try:
         model = spec.compile()
     except ValueError as error:
@@ -31,12 +35,29 @@ def read_mesh(path: str) -> tuple[np.ndarray, np.ndarray]:
     return turned.apply(model.mesh_vert) + model.mesh_pos[0], model.mesh_face.copy()
 
 
-def mesh_volume_m3(path: str) -> float:
+def add_surface(spec: mujoco.MjSpec, name: str, path: str) -> None:
+    """Add the mesh of a fixed object, which may be open; a flat one is made 1 mm thick.
+
+    Raises:
+        PhysicsError: If the file is missing or cannot be read.
+    """
+    vertices_m, triangles = read_mesh(path)
+    mesh = spec.add_mesh(name=name)
+    mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
+    _, spread_m, axes = np.linalg.svd(vertices_m - vertices_m.mean(axis=0), full_matrices=False)
+    if spread_m[2] < FLAT_M * np.sqrt(len(vertices_m)):
+        above_m = FLAT_HALF_M * axes[2]
+        triangles = np.concatenate([triangles, triangles[:, ::-1] + len(vertices_m)])
+        vertices_m = np.concatenate([vertices_m + above_m, vertices_m - above_m])
+    mesh.uservert, mesh.userface = vertices_m.ravel(), triangles.ravel()
+
+
+def mesh_volume_m3(path: str | Path) -> float:
     """Volume of a closed mesh [m^3].
 
     Raises:
         PhysicsError: If the file is missing, cannot be read, or its surface is not closed: an edge
-            that does not belong to exactly two triangles of opposite sense.
+            along which not as many triangles run one way as the other.
     """
     vertices_m, triangles = read_mesh(path)
     vertices, of_vertex = np.unique(
@@ -44,14 +65,21 @@ def mesh_volume_m3(path: str) -> float:
     )  # corners that are stored once per triangle
     faces = of_vertex.ravel()[triangles]
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
-    forward, counts = np.unique(edges, axis=0, return_counts=True)
-    backward = np.unique(edges[:, ::-1], axis=0)
-    alone = len(set(map(tuple, forward)) - set(map(tuple, backward)))
-    if alone or (counts > 1).any():
-        raise PhysicsError(
-            f'mesh {path} is not closed: {alone + int((counts > 1).sum())} of its edges do not '
-            'belong to two triangles; fill its holes'
-        )
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    _, edge = np.unique(np.sort(edges, axis=1), axis=0, return_inverse=True)
+    uses = np.bincount(edge.ravel())
+    balance = np.bincount(edge.ravel(), weights=np.sign(edges[:, 1] - edges[:, 0]))
+    for wrong, cause in (
+        (uses == 1, 'is open: {} of its edges belong to one triangle; fill its holes'),
+        (uses % 2 == 1, 'has inner walls: {} of its edges belong to 3 triangles; remove them'),
+        (
+            balance != 0,
+            'has reversed triangles: along {} of its edges triangles run the same way; orient '
+            'all of them outwards',
+        ),
+    ):
+        if wrong.any():
+            raise PhysicsError(f'mesh {path} {cause.format(wrong.sum())}, or make the body fixed')
     corners = vertices[faces]
     return float(abs(np.linalg.det(corners).sum()) / 6.0)
 

@@ -15,7 +15,7 @@ from soft_arm_physics.model.chain import Link
 from soft_arm_physics.model.contact import add_pair, pair_shapes, set_friction
 from soft_arm_physics.model.drag import DragPoint, body_drag, robot_drag
 from soft_arm_physics.model.inertia import shape_volume_m3
-from soft_arm_physics.model.mesh import mesh_volume_m3
+from soft_arm_physics.model.mesh import add_surface, mesh_volume_m3
 from soft_arm_physics.model.robot import Neighbours, RobotBodies, add_robot, add_simple_shape
 
 # Without a handler, MuJoCo writes its warnings to a file in the working directory.
@@ -43,8 +43,8 @@ def build(assembly: Assembly, world: World, time_step_s: float) -> Built:
     """Build the model of an assembly in a world.
 
     Raises:
-        PhysicsError: If a name is used twice, a mesh is missing or not closed, a load, light or
-            camera is at a robot that is not there, or a robot cannot be simulated.
+        PhysicsError: If a name is used twice, a mesh is missing, a mesh that moves is not closed, a
+            load, light or camera is at a robot that is not there, or a robot cannot be simulated.
         MissingPhysicsError: If a robot file lacks a mass or stiffness that is needed.
     """
     spec = _new_spec(world, time_step_s)
@@ -132,9 +132,13 @@ def _add_body(spec: mujoco.MjSpec, item: RigidBody, density: float) -> None:
     """Add a body of an assembly or an object of a world."""
     quat = Rotation.from_euler('xyz', item.rpy_deg, degrees=True).as_quat(scalar_first=True)
     body = spec.worldbody.add_body(name=item.name, pos=item.position_m, quat=quat)
+    volume_m3 = 0.0
     if item.mesh is not None:
-        volume_m3 = mesh_volume_m3(item.mesh)
-        spec.add_mesh(name=item.name, file=item.mesh)
+        if item.fixed:
+            add_surface(spec, item.name, item.mesh)
+        else:
+            volume_m3 = mesh_volume_m3(item.mesh)
+            spec.add_mesh(name=item.name, file=item.mesh)
         geom = body.add_geom(type=_GEOM.mjGEOM_MESH, meshname=item.name)
     else:
         size_m = item.size_m or ()  # the schema has checked that it is given
