@@ -11,8 +11,10 @@ def position_covariance(covariance: np.ndarray) -> np.ndarray:
     """Return the covariance of the position [m^2], (3, 3), with a floor, from a pose's (6, 6).
 
     Raises:
-        MessageError: If it is not positive semidefinite.
+        MessageError: If it is not finite, or not positive semidefinite.
     """
+    if not np.isfinite(covariance).all():
+        raise MessageError('its covariance is not finite')
     covariance_m2 = 0.5 * (covariance[:3, :3] + covariance[:3, :3].T)
     if np.linalg.eigvalsh(covariance_m2)[0] < -MIN_VARIANCE_M2:
         raise MessageError('its covariance of the position is not positive semidefinite')

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
+from soft_arm_control.errors import MessageError
+from soft_arm_control.tip_covariance import position_covariance
+from soft_arm_description.poses import PoseError, pose_matrix, tracked_pose
 from soft_arm_description.rig import VIRTUAL, Rig, RigCamera
 from soft_arm_vision.calibration.camera_correction import NO_CORRECTION, CameraCorrection
 from soft_arm_vision.errors import VisionError
@@ -181,9 +183,15 @@ def read_frames(
 def _static_pose(bag: Bag, target: str, source: str) -> np.ndarray:
     """Return the pose (4, 4) of one frame in another by the transforms in /tf_static."""
     beside: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
+    invalid: list[str] = []
     for _, _, message in messages(bag, tuple(topics_of(bag, _TF, '/tf_static'))):
         for link in message.transforms:
-            T = _pose(link.transform.translation, link.transform.rotation)
+            try:
+                T = pose_matrix(link.transform.translation, link.transform.rotation)
+            except PoseError as error:
+                names = f'{link.header.frame_id[:60]!r} to {link.child_frame_id[:60]!r}'
+                invalid.append(f'from {names} is invalid: {error}')
+                continue
             beside[link.header.frame_id][link.child_frame_id] = T
             beside[link.child_frame_id][link.header.frame_id] = np.linalg.inv(T)
     found, ahead = {target: np.eye(4)}, [target]
@@ -192,6 +200,10 @@ def _static_pose(bag: Bag, target: str, source: str) -> np.ndarray:
             if other not in found:
                 found[other] = found[frame] @ T
                 ahead.append(other)
+    if source not in found and invalid:
+        raise VisionError(
+            f'/tf_static in {bag.path}: transform {invalid[0]}; depth there cannot be aligned'
+        )
     if source not in found:
         raise VisionError(
             f'depth in {bag.path} is not aligned to colour, and /tf_static there holds no '
@@ -222,23 +234,35 @@ class BagPoses:
 def read_poses(bag: Bag, topic: str | None) -> BagPoses:
     """Return the poses of a topic; none without a topic.
 
+    Poses of a body that is not tracked, and of an unusable covariance, are left out and counted on
+    standard error.
+
     Raises:
         VisionError: If the poses are in different frames.
         BagError: If the bag is damaged.
     """
     stamps, recorded, poses, covariances = [], [], [], []
     frames: set[str] = set()
+    left_out: list[ValueError] = []
     for _, at_ns, message in messages(bag, () if topic is None else (topic,)):
         pose = getattr(message.pose, 'pose', message.pose)
+        covariance = np.reshape(getattr(message.pose, 'covariance', np.zeros(36)), (6, 6))
+        try:
+            T = tracked_pose(pose)
+            position_covariance(covariance)
+        except (PoseError, MessageError) as error:
+            left_out.append(error)
+            continue
+        poses.append(T)
+        covariances.append(covariance)
         stamps.append(stamp_ns(message.header.stamp))
         recorded.append(at_ns)
-        poses.append(_pose(pose.position, pose.orientation))
-        covariances.append(getattr(message.pose, 'covariance', np.zeros(36)))
         frames.add(message.header.frame_id)
     if len(frames) > 1:
         raise VisionError(
             f'{topic} in {bag.path} is in the frames {", ".join(sorted(frames))}: record one'
         )
+    report_left_out(bag, f'poses of {topic}', left_out, len(poses))
     return BagPoses(
         np.array(stamps, np.int64),
         np.array(recorded, np.int64),
@@ -248,16 +272,17 @@ def read_poses(bag: Bag, topic: str | None) -> BagPoses:
     )
 
 
+def report_left_out(bag: Bag, what: str, errors: list[ValueError], used: int) -> None:
+    """Count messages that cannot be used on standard error, with the reason of the first."""
+    if errors:
+        sys.stderr.write(
+            f'{bag.path}: {len(errors)} of {len(errors) + used} {what} are left out; the first: '
+            f'{errors[0]}\n'
+        )
+
+
 def messages(bag: Bag, topics: tuple[str, ...]) -> Iterator[tuple[str, int, Any]]:
     """Yield topic, time of recording [ns] and message of all messages of some topics."""
     wanted = [c for c in bag.connections if c.topic in topics]
     for connection, at_ns, raw in bag.messages(wanted) if wanted else ():
         yield connection.topic, at_ns, bag.decode(connection, raw)
-
-
-def _pose(place: Any, turn: Any) -> np.ndarray:
-    """Return the pose (4, 4) of a geometry_msgs/Point or Vector3, and a Quaternion."""
-    T = np.eye(4)
-    T[:3, :3] = Rotation.from_quat([turn.x, turn.y, turn.z, turn.w]).as_matrix()
-    T[:3, 3] = place.x, place.y, place.z
-    return T

@@ -89,6 +89,8 @@ def estimate(
         pressures = None
     truth_poses = read_truth(bag, topics.truth, files.robot)
     true_tip = None
+    if truth is not None and not len(truth_poses.stamps_ns):
+        raise BagError(f'{bag.path} holds no usable pose in {truth}: give another --truth')
     if len(truth_poses.stamps_ns):
         true_tip = Track.of(truth_poses.stamps_ns, truth_poses.T[:, :3, 3])
     tips = read_tips(bag, topics, files, report)

@@ -13,6 +13,7 @@ from soft_arm_control.errors import MessageError
 from soft_arm_control.outcome import Outcome
 from soft_arm_control.tip.controller import Status
 from soft_arm_control.tip_covariance import position_covariance
+from soft_arm_description.poses import PoseError, tracked_pose
 from soft_arm_description.robot import Robot
 from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import ChamberPressures
@@ -76,25 +77,19 @@ def tip_from_msg(message: PoseWithCovarianceStamped, frame: str) -> tuple[np.nda
     """Return the measured tip [m], shape (3,), and its covariance [m^2], shape (3, 3).
 
     Raises:
-        MessageError: If the pose is in another frame than `frame`, a value is not finite, the
-            orientation is not a unit quaternion, or the covariance is not positive semidefinite.
+        MessageError: If the pose is in another frame than `frame` or not of a tracked body, or
+            the covariance is not finite and positive semidefinite.
     """
     if message.header.frame_id != frame:
         raise MessageError(
             f"its frame is {message.header.frame_id[:60]!r}, the arm's base is {frame!r}: "
             'calibrate the extrinsics with this robot file'
         )
-    q = message.pose.pose.orientation
-    q_xyzw = np.array([q.x, q.y, q.z, q.w])
-    point_m = point_from_msg(message.pose.pose.position)
-    covariance = np.asarray(message.pose.covariance).reshape(6, 6)
-    if not (
-        np.isfinite(point_m).all() and np.isfinite(q_xyzw).all() and np.isfinite(covariance).all()
-    ):
-        raise MessageError('its pose or covariance is not finite')
-    if abs(np.linalg.norm(q_xyzw) - 1.0) > 0.01:
-        raise MessageError(f'its orientation {q_xyzw.tolist()} is not a unit quaternion')
-    return point_m, position_covariance(covariance)
+    try:
+        T = tracked_pose(message.pose.pose)
+    except PoseError as error:
+        raise MessageError(f'its pose {error}') from error
+    return T[:3, 3], position_covariance(np.reshape(message.pose.covariance, (6, 6)))
 
 
 def point_from_msg(point: Point) -> np.ndarray:

@@ -11,12 +11,12 @@ from soft_arm_control.ros.conversions import recent_s, tip_from_msg
 def tip_pose():
     message = PoseWithCovarianceStamped()
     message.header.frame_id, message.pose.pose.orientation.w = 'arm_base', 1.0
+    message.pose.pose.position.z = 0.2
     return message
 
 
 def test_a_tip_pose_gives_position_and_covariance_with_a_floor():
     message = tip_pose()
-    message.pose.pose.position.z = 0.2
     tip_m, covariance_m2 = tip_from_msg(message, 'arm_base')
     assert tip_m == pytest.approx([0.0, 0.0, 0.2])
     assert covariance_m2.diagonal() == pytest.approx([1e-8] * 3)
@@ -30,6 +30,7 @@ def test_a_tip_pose_gives_position_and_covariance_with_a_floor():
         (lambda m: m.pose.covariance.__setitem__(35, math.inf), 'not finite'),
         (lambda m: m.pose.covariance.__setitem__(0, -1.0), 'semidefinite'),
         (lambda m: setattr(m.pose.pose.orientation, 'w', 0.0), 'quaternion'),
+        (lambda m: setattr(m.pose.pose.position, 'z', 0.0), 'not tracked'),
         (lambda m: setattr(m.header, 'frame_id', 'nonsense'), "'nonsense'"),
     ],
 )

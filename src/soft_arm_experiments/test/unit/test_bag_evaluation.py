@@ -149,7 +149,7 @@ def test_images_without_the_other_half_are_counted(tmp_path, capsys):
     assert '2 colour and 0 depth images are left out' in capsys.readouterr().err
 
 
-def beside(path, *, link=True, info=True):
+def beside(path, *, link=True, info=True, w=1.0):
     """The short bag with depth as the depth camera sees it, 50 mm beside the colour camera."""
     types, messages = STORE.types, []
     kinds = {'image': 'sensor_msgs/msg/Image', 'info': 'sensor_msgs/msg/CameraInfo'}
@@ -173,7 +173,7 @@ def beside(path, *, link=True, info=True):
     if link:
         vector, turn = types['geometry_msgs/msg/Vector3'], types['geometry_msgs/msg/Quaternion']
         header = types['std_msgs/msg/Header'](types['builtin_interfaces/msg/Time'](0, 0), 'link')
-        kind, still = 'geometry_msgs/msg/TransformStamped', turn(0.0, 0.0, 0.0, 1.0)
+        kind, still = 'geometry_msgs/msg/TransformStamped', turn(0.0, 0.0, 0.0, w)
         links = [
             types[kind](header, child, types['geometry_msgs/msg/Transform'](vector(*at), still))
             for child, at in (
@@ -207,6 +207,13 @@ def test_depth_that_cannot_be_aligned_is_refused(tmp_path, capsys, lacking, word
     assert bag_evaluate.main([str(bag)]) == 2
     error = capsys.readouterr().err
     assert 'not aligned' in error and words in error and error.count('\n') == 1
+
+
+def test_a_static_transform_that_is_none_is_named(tmp_path, capsys):
+    assert bag_evaluate.main([str(beside(tmp_path / 'bag', w=0.0))]) == 2
+    error = capsys.readouterr().err
+    assert "from 'link' to 'camera_color_optical_frame'" in error and 'quaternion' in error
+    assert error.count('\n') == 1
 
 
 def recorded(path, offset_m=(0.0, 0.0, 0.0), truth=True, variance=1e-6):

@@ -148,6 +148,40 @@ def test_the_truth_of_a_motion_capture_is_named(tmp_path, capsys):
     assert answer(capsys, path, '--truth', '/mocap/tip')[0]['reference'] == 'truth'
 
 
+def untracked(messages, topic, values, first=20, count=25):
+    """The messages with other positions and quaternions in some poses of a topic."""
+    number = 0
+    for name, message, at_ns in messages:
+        if name == topic:
+            if first <= number < first + count:
+                pose = getattr(message.pose, 'pose', message.pose)
+                for part, axes in ((pose.position, 'xyz'), (pose.orientation, 'xyzw')):
+                    for axis in axes:
+                        setattr(part, axis, values[axis == 'w'])
+            number += 1
+        yield name, message, at_ns
+
+
+@pytest.mark.parametrize('values', [(0.0, 0.0), (0.0, 1.0), (math.nan, math.nan), (0.0, math.inf)])
+@pytest.mark.parametrize('topic', ['/mocap/tip', '/soft_arm/tip_pose'])
+def test_poses_of_a_body_that_is_not_tracked_are_left_out_and_counted(
+    tmp_path, capsys, values, topic
+):
+    messages = untracked(rig_messages(2.0, truth='/mocap/tip'), topic, values)
+    found, error = answer(capsys, write(tmp_path / 'bag', messages), '--truth', '/mocap/tip')
+    samples = 100 if topic == '/mocap/tip' else 50
+    assert f'25 of {samples} poses of {topic} are left out' in error and error.count('\n') == 1
+    assert board(found)['vision']['mean_m'] < 1e-4
+    assert board(found)[MODEL]['mean_m'] == pytest.approx(np.linalg.norm(OFFSET_M), abs=1e-4)
+
+
+def test_a_truth_without_any_tracked_pose_is_refused(tmp_path, capsys):
+    lost = untracked(rig_messages(1.0, truth='/mocap/tip'), '/mocap/tip', (0.0, 0.0), 0, 50)
+    assert main(['evaluate', str(write(tmp_path / 'bag', lost)), '--truth', '/mocap/tip']) == 2
+    error = capsys.readouterr().err
+    assert '50 of 50' in error and 'no usable pose in /mocap/tip' in error
+
+
 def test_images_come_before_recorded_poses(tmp_path, capsys):
     with Reader(PICTURES) as reader:
         seen = [

@@ -114,8 +114,11 @@ def test_what_tells_no_latency_is_refused():
         find_latency(Track.of(late.stamps_ns, 1e-3 * late.points_m), still)
 
 
-def write_bag(path, late, seen, bodies=('body',)):
-    """A bag of a body's poses in the frame `mocap`, and of a camera's `tip_pose`."""
+def write_bag(path, late, seen, bodies=('body',), lost_w=()):
+    """A bag of a body's poses in the frame `mocap`, and of a camera's `tip_pose`.
+
+    The first poses of the body are at 0 with a quaternion of 0, 0, 0 and each of `lost_w`.
+    """
     store = get_typestore(Stores.ROS2_JAZZY)
     types = store.types
     kind, seen_kind = (f'geometry_msgs/msg/Pose{k}Stamped' for k in ('', 'WithCovariance'))
@@ -124,15 +127,18 @@ def write_bag(path, late, seen, bodies=('body',)):
         stamp = types['builtin_interfaces/msg/Time'](*map(int, divmod(stamp_ns, 10**9)))
         return types['std_msgs/msg/Header'](stamp, frame)
 
-    def pose(point_m):
+    def pose(point_m, w=1.0):
         return types['geometry_msgs/msg/Pose'](
             types['geometry_msgs/msg/Point'](*map(float, point_m)),
-            types['geometry_msgs/msg/Quaternion'](0.0, 0.0, 0.0, 1.0),
+            types['geometry_msgs/msg/Quaternion'](0.0, 0.0, 0.0, w),
         )
 
     with Writer(path, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
         for body in bodies:
             link = writer.add_connection(f'/mocap/{body}', kind, typestore=store)
+            for at_ns, w in zip(late.stamps_ns, lost_w, strict=False):
+                message = types[kind](header(at_ns, 'mocap'), pose(np.zeros(3), w))
+                writer.write(link, int(at_ns), store.serialize_cdr(message, kind))
             for at_ns, point_m in zip(late.stamps_ns, late.points_m, strict=True):
                 message = types[kind](header(at_ns, 'mocap'), pose(point_m))
                 writer.write(link, int(at_ns), store.serialize_cdr(message, kind))
@@ -152,8 +158,11 @@ def test_the_latency_comes_from_a_bag(tmp_path, capsys):
     points, file = tmp_path / 'tip.csv', tmp_path / 'made.yaml'
     points.write_text('\n'.join([','.join(COLUMNS), *rows]))
     given = ['--points', str(points), '--world-frame', 'mocap', '--output', str(file), '--bag']
-    assert main([*given, str(write_bag(tmp_path / 'one', *later))]) == 0
-    assert 'older than their stamps' in capsys.readouterr().out
+    lost_w = 10 * [0.0, 1.0, np.nan]
+    assert main([*given, str(write_bag(tmp_path / 'one', *later, lost_w=lost_w))]) == 0
+    captured = capsys.readouterr()
+    assert 'older than their stamps' in captured.out
+    assert '30 of 1030 poses of /mocap/body are left out' in captured.err
     robot, rig = load_robot('two_module_arm'), load_rig('virtual')
     found = load_calibration(rig, MotionCapture, robot, file).values
     assert found.latency_s == pytest.approx(0.033, abs=1e-3)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from geometry_msgs.msg import Pose
-from scipy.spatial.transform import Rotation
 
+from soft_arm_description.poses import PoseError, tracked_pose
 from soft_arm_kinematics.contact.estimation import ContactEstimate
 from soft_arm_kinematics.contact.stream import Detection
 from soft_arm_kinematics.errors import KinematicsError
@@ -21,16 +21,12 @@ def planar_pose(pose: Pose, phi_rad: float, near_rad: float) -> np.ndarray:
     Of the equal angles theta, a full turn apart, it is the one nearest to near_rad.
 
     Raises:
-        KinematicsError: If a value is not finite or the quaternion has no direction.
+        KinematicsError: If the pose is not of a tracked body.
     """
-    p, q = pose.position, pose.orientation
-    quaternion = np.array([q.x, q.y, q.z, q.w])
-    if not (np.isfinite([p.x, p.y, p.z]).all() and abs(np.linalg.norm(quaternion) - 1.0) < 0.01):
-        numbers = ', '.join(f'{value:.4g}' for value in (p.x, p.y, p.z, *quaternion))
-        raise KinematicsError(
-            f'({numbers}) must be a position [m] and a unit quaternion: check the tracker'
-        )
-    axis = Rotation.from_quat(quaternion).as_matrix()[:, 2]
+    try:
+        axis = tracked_pose(pose)[:3, 2]
+    except PoseError as error:
+        raise KinematicsError(f'{error}: check the tracker') from error
     direction = np.array([np.cos(phi_rad), np.sin(phi_rad)])
     theta = math.atan2(axis[:2] @ direction, axis[2])
     theta += 2 * math.pi * round((near_rad - theta) / (2 * math.pi))

@@ -4,10 +4,10 @@ import numpy as np
 from geometry_msgs.msg import TransformStamped
 from rclpy.node import Node
 from rclpy.time import Time
-from scipy.spatial.transform import Rotation
 from std_msgs.msg import Header
 from tf2_ros import Buffer, TransformException, TransformListener
 
+from soft_arm_description.poses import pose_matrix
 from soft_arm_kinematics.errors import KinematicsError
 
 SHOWN = 60  # characters of a frame's name in messages
@@ -69,6 +69,5 @@ class TargetFrames:
         if header.frame_id in ('', self._base):
             return np.eye(3), np.zeros(3)
         transform = self._found(header).transform
-        q_xyzw = [getattr(transform.rotation, axis) for axis in 'xyzw']
-        origin_m = [getattr(transform.translation, axis) for axis in 'xyz']
-        return Rotation.from_quat(q_xyzw).as_matrix(), np.array(origin_m)
+        T = pose_matrix(transform.translation, transform.rotation)
+        return T[:3, :3], T[:3, 3]

@@ -215,8 +215,8 @@ def test_poses_that_are_none_are_ignored(graph):
         'unit quaternion',
         lambda m: setattr(m.pose.pose, 'orientation', Quaternion(x=0.0, y=0.0, z=0.0, w=0.0)),
     )
-    spoilt('unit quaternion', lambda m: setattr(m.pose.pose.orientation, 'w', nan))
-    spoilt('unit quaternion', lambda m: setattr(m.pose.pose.position, 'x', nan))
+    spoilt('not finite', lambda m: setattr(m.pose.pose.orientation, 'w', nan))
+    spoilt('not finite', lambda m: setattr(m.pose.pose.position, 'x', nan))
     spoilt('out of reach', lambda m: setattr(m.pose.pose.position, 'x', 5.0))
     spoilt('out of reach', lambda m: setattr(m.pose.pose.position, 'z', -1e300))
     spoilt('unknown pose', lambda m: setattr(m.pose, 'covariance', np.eye(6).ravel() * 1e300))

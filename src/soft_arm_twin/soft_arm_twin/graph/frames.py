@@ -1,9 +1,11 @@
 """Latest transforms of a graph, by the names of their frames."""
 
+import contextlib
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
+
+from soft_arm_description.poses import PoseError, pose_matrix
 
 MAX_FRAMES = 5000
 
@@ -20,10 +22,10 @@ class LatestFrames:
             self._parents[child] = parent, T_parent_child
 
     def take(self, message: Any) -> None:
-        """Store all finite transforms of a tf message."""
+        """Store all valid transforms of a tf message."""
         for transform in message.transforms:
-            T = pose_matrix(transform.transform.translation, transform.transform.rotation)
-            if T is not None:
+            with contextlib.suppress(PoseError):
+                T = pose_matrix(transform.transform.translation, transform.transform.rotation)
                 self.set(transform.header.frame_id, transform.child_frame_id, T)
 
     def pose(self, frame: str) -> np.ndarray | None:
@@ -41,14 +43,3 @@ class LatestFrames:
             frame, step = entry
             T = step @ T
         return None
-
-
-def pose_matrix(position: Any, orientation: Any) -> np.ndarray | None:
-    """Return a pose (4, 4) of a message's position and quaternion; None if it is invalid."""
-    q_xyzw = np.array([orientation.x, orientation.y, orientation.z, orientation.w])
-    T = np.eye(4)
-    T[:3, 3] = position.x, position.y, position.z
-    if not np.isfinite(T).all() or not 0.5 < np.linalg.norm(q_xyzw) < 2.0:
-        return None
-    T[:3, :3] = Rotation.from_quat(q_xyzw).as_matrix()
-    return T

@@ -1,14 +1,16 @@
 """Soft robot in a graph: configuration, pressures, target, and tip pose measured by vision."""
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from soft_arm_description.poses import PoseError, tracked_pose
 from soft_arm_description.robot import Robot
 from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.segments.sections import arc_sections
-from soft_arm_twin.graph.frames import LatestFrames, pose_matrix
+from soft_arm_twin.graph.frames import LatestFrames
 from soft_arm_twin.graph.topics import Feed, Topic
 from soft_arm_twin.parts.joint_shape import JointShape
 from soft_arm_twin.source import Age, Series, Value
@@ -109,10 +111,11 @@ class SoftRobot:
         }
 
     def _take_tip(self, message: Any, now_s: float) -> None:
-        T = pose_matrix(message.pose.pose.position, message.pose.pose.orientation)
         covariance_m2 = np.reshape(message.pose.covariance, (6, 6))[:3, :3]
-        if T is not None and np.isfinite(covariance_m2).all():
-            self.vision, self._tip_feed.received_s = (T, covariance_m2), now_s
+        if np.isfinite(covariance_m2).all():
+            with contextlib.suppress(PoseError):
+                self.vision = tracked_pose(message.pose.pose), covariance_m2
+                self._tip_feed.received_s = now_s
 
     def _take_target(self, message: Any, _now_s: float) -> None:
         p = message.pose.position

@@ -5,7 +5,8 @@ from rclpy.node import Node
 from rclpy.time import Time
 from tf2_ros import Buffer, StaticTransformBroadcaster, TransformListener
 
-from soft_arm_vision.ros.conversions import matrix_of, transform_message
+from soft_arm_description.poses import pose_matrix
+from soft_arm_vision.ros.conversions import transform_message
 
 
 class CameraFrame:
@@ -34,7 +35,7 @@ class CameraFrame:
         if not self._buffer.can_transform(self._root, self._camera, Time()):
             return
         found = self._buffer.lookup_transform(self._root, self._camera, Time()).transform
-        T_root_camera = matrix_of(found)
+        T_root_camera = pose_matrix(found.translation, found.rotation)
         T_base_root = self._T_base_camera @ np.linalg.inv(T_root_camera)
         self._broadcaster.sendTransform(
             transform_message(

@@ -10,12 +10,12 @@ from sensor_msgs.msg import CameraInfo, Image
 from std_msgs.msg import Header
 from tf2_ros import Buffer, TransformException, TransformListener
 
+from soft_arm_description.poses import pose_matrix
 from soft_arm_description.rig import RigCamera
 from soft_arm_node_kit import qos
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.frames import Frame, FrameSource
 from soft_arm_vision.intrinsics import Intrinsics
-from soft_arm_vision.ros.conversions import matrix_of
 from soft_arm_vision.ros.newest_pair import NewestPair
 
 ALIGNED, UNALIGNED = 'aligned_depth_to_color/image_raw', 'depth/image_rect_raw'
@@ -82,7 +82,8 @@ class CameraInput:
 
     def _pose_of(self, target: str, source: str) -> np.ndarray:
         try:
-            return matrix_of(self._buffer.lookup_transform(target, source, Time()).transform)
+            found = self._buffer.lookup_transform(target, source, Time()).transform
+            return pose_matrix(found.translation, found.rotation)
         except TransformException as error:
             raise VisionError(
                 f'no transform from {source[:60]!r} to {target[:60]!r}, which the alignment of '

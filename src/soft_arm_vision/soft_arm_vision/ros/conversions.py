@@ -10,9 +10,8 @@ from geometry_msgs.msg import (
 )
 from scipy.spatial.transform import Rotation
 
+from soft_arm_description.poses import PoseError, tracked_pose
 from soft_arm_vision.errors import VisionError
-
-UNIT_WITHIN = 0.01  # of the norm of a quaternion
 
 
 def pose_message(header, T: np.ndarray, covariance: np.ndarray) -> PoseWithCovarianceStamped:
@@ -34,35 +33,21 @@ def transform_message(stamp, parent: str, child: str, T: np.ndarray) -> Transfor
     return message
 
 
-def matrix_of(transform: Transform) -> np.ndarray:
-    """Return the 4x4 pose of a geometry_msgs/Transform."""
-    T = np.eye(4)
-    T[:3, :3] = Rotation.from_quat([getattr(transform.rotation, i) for i in 'xyzw']).as_matrix()
-    T[:3, 3] = [getattr(transform.translation, i) for i in 'xyz']
-    return T
-
-
 def pose_from_msg(message: PoseStamped, frame: str) -> np.ndarray:
     """Return the pose (4, 4) of a geometry_msgs/PoseStamped.
 
     Raises:
-        VisionError: If it is in another frame, not finite, or turned by no unit quaternion.
+        VisionError: If it is in another frame, or its body is not tracked.
     """
     if message.header.frame_id != frame:
         raise VisionError(
             f'poses are in frame {message.header.frame_id[:60]!r}, the calibration in {frame!r}: '
             'calibrate this system'
         )
-    place_m = np.array([getattr(message.pose.position, i) for i in 'xyz'])
-    q_xyzw = np.array([getattr(message.pose.orientation, i) for i in 'xyzw'])
-    if not (np.isfinite(place_m).all() and abs(np.linalg.norm(q_xyzw) - 1) < UNIT_WITHIN):
-        raise VisionError(
-            f'pose {place_m.tolist()} m, {q_xyzw.tolist()} is not finite, or no unit quaternion: '
-            'is the body tracked?'
-        )
-    T = np.eye(4)
-    T[:3, :3], T[:3, 3] = Rotation.from_quat(q_xyzw).as_matrix(), place_m
-    return T
+    try:
+        return tracked_pose(message.pose)
+    except PoseError as error:
+        raise VisionError(f'pose {error}: is the body tracked?') from error
 
 
 def _set(target, values: np.ndarray) -> None:

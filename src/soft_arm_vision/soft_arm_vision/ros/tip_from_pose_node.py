@@ -2,9 +2,10 @@
 
 In: `body_pose` (PoseStamped in the frame of the measuring system, such as motion capture). Out:
 `tip_pose` in the base frame, for every pose that can be used, its stamp earlier by the calibrated
-latency; `tip_by_vision` on /tf; diagnostics. A pose with a value that is not finite, no unit
-quaternion, another frame or a stamp below the latency is left out, and the diagnostics say so. With
-`use_sim_time` each pose is answered on /clock_answers with its stamp.
+latency; `tip_by_vision` on /tf; diagnostics. A pose of a body that is not tracked (values not
+finite, no unit quaternion, the identity), in another frame or with a stamp below the latency is
+left out; the diagnostics state the last reason and the number. With `use_sim_time` each pose is
+answered on /clock_answers with its stamp.
 """
 
 import sys
@@ -56,6 +57,7 @@ class TipFromPoseNode(Node):
         self._tip_frame = f'{robot.base.frame_prefix}tip_by_vision'
         self._latency = Duration(seconds=self._calibration.latency_s)
         self._stale_s, self._trouble = given.stale_s, ''
+        self._left_out = 0
         self._found = diagnostics.RateMeter(self.now_s)
         self._pose = self.create_publisher(PoseWithCovarianceStamped, 'tip_pose', qos.STATE)
         self._tf = TransformBroadcaster(self)
@@ -74,6 +76,7 @@ class TipFromPoseNode(Node):
             stamp = self._seen_at(message.header.stamp)
         except VisionError as error:
             self._trouble = str(error)
+            self._left_out += 1
             self.get_logger().warning(self._trouble, throttle_duration_sec=SAY_EVERY_S)
             return
         sight = self._calibration.sight(T_world_body)
@@ -100,7 +103,7 @@ class TipFromPoseNode(Node):
 
     def _status(self) -> tuple[bytes, str, dict]:
         age_s = self._found.age_s
-        values = {'detection_rate_hz': self._found.rate_hz}
+        values = {'detection_rate_hz': self._found.rate_hz, 'poses_left_out': self._left_out}
         if age_s is None or age_s > self._stale_s:
             why = self._trouble or 'no pose on body_pose: does the tracking system run?'
             return diagnostics.ERROR, f'tip lost: {why}', values

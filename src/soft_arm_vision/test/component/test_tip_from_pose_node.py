@@ -108,17 +108,22 @@ def test_tip_pose_is_in_the_base_frame_and_its_stamp_corrected_by_the_latency(gr
     [
         (np.eye(4), 'nonsense', 'calibrate this system'),
         (NOWHERE, 'motion_capture', 'not finite'),
+        (np.eye(4), 'motion_capture', 'not tracked'),
     ],
 )
 def test_unusable_pose_is_ignored_and_reported(graph, T, frame, words):
     message = pose_message(T, frame, graph.probe.get_clock().now().to_msg())
     graph.until(lambda: any(words in s.message for s in graph.status), message)
     assert not graph.poses
+    values = {v.key: v.value for v in graph.status[-1].values}
+    assert int(values['poses_left_out']) > 0
 
 
 @pytest.mark.parametrize('stamp', [Time(), Time(nanosec=19_999_999), Time(sec=-5)])
 def test_stamp_below_the_latency_is_ignored_and_reported(graph, stamp):
-    message = pose_message(np.eye(4), 'motion_capture', stamp)
+    T = np.eye(4)
+    T[2, 3] = 0.2
+    message = pose_message(T, 'motion_capture', stamp)
     graph.until(lambda: any('latency' in s.message for s in graph.status), message)
     assert not graph.poses
 
