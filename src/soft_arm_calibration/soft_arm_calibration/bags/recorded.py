@@ -8,6 +8,7 @@ import numpy as np
 from soft_arm_calibration.bags import bag_frames
 from soft_arm_calibration.bags.arm_files import ArmFiles
 from soft_arm_calibration.bags.bag_frames import BagPoses, CameraTopics
+from soft_arm_description.named_values import pressures_from_msg
 from soft_arm_description.robot import Robot
 from soft_arm_vision.calibration.mounting import Mounting
 from soft_arm_vision.frames import stamp_ns
@@ -153,22 +154,24 @@ def _camera(bag: Bag, mounting: Mounting | None) -> CameraTopics | None:
 def read_pressures(bag: Bag, topic: str, robot: Robot) -> Pressures:
     """Return the measured pressures in the order of the robot's chambers.
 
+    Messages with unusable pressures are left out and counted on standard error.
+
     Raises:
-        BagError: If the bag is damaged, or holds the pressures of another robot.
+        BagError: If the bag is damaged, or all pressures are unusable, as of another robot.
     """
     stamps, recorded, rows = [], [], []
+    left_out: list[ValueError] = []
     for _, at_ns, message in bag_frames.messages(bag, (topic,)):
-        given = dict(zip(message.names, message.pressures_pa, strict=False))
-        if not set(robot.chambers) <= set(given):
-            raise BagError(
-                f'{topic} in {bag.path} has the chambers {", ".join(message.names) or "none"}, '
-                f'robot {robot.name} has {", ".join(robot.chambers)}: give its --robot'
-            )
-        row = [given[name] for name in robot.chambers]
-        if np.isfinite(row).all():
-            stamps.append(stamp_ns(message.header.stamp))
-            recorded.append(at_ns)
-            rows.append(row)
+        try:
+            rows.append(pressures_from_msg(message, robot, BagError))
+        except BagError as error:
+            left_out.append(error)
+            continue
+        stamps.append(stamp_ns(message.header.stamp))
+        recorded.append(at_ns)
+    if left_out and not rows:
+        raise BagError(f'{topic} in {bag.path}: {left_out[0]}; give the --robot of the bag')
+    bag_frames.report_left_out(bag, f'pressures of {topic}', left_out, len(rows))
     table = np.array(rows, float).reshape(-1, len(robot.chambers))
     return Pressures(np.array(stamps, np.int64), np.array(recorded, np.int64), table)
 

@@ -16,13 +16,14 @@ from soft_arm_calibration.rig import Clock, Ending, rate_hz
 from soft_arm_control.errors import ExperimentError, MessageError
 from soft_arm_control.ros import conversions
 from soft_arm_control.tip.command_shaper import PERIOD_S
+from soft_arm_description.named_values import pressures_from_msg
 from soft_arm_description.rig import VIRTUAL
 from soft_arm_description.robot import Robot
 from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import ChamberPressures, TipTarget
 from soft_arm_node_kit import qos
 from soft_arm_node_kit.graph import ARM_EMULATION, DeviceWatch
-from soft_arm_node_kit.messages import pressures_from_msg, seconds
+from soft_arm_node_kit.messages import seconds
 from soft_arm_node_kit.session import RESPONSE_TIMEOUT_S, Session
 from soft_arm_node_kit.ticker import Ticker
 

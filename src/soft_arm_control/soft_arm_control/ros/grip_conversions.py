@@ -7,10 +7,10 @@ from soft_arm_control.errors import GoalError, MessageError
 from soft_arm_control.grasping.gripper import EndState, Evidence, GraspGoal, GripStatus, ReleaseGoal
 from soft_arm_control.outcome import Outcome
 from soft_arm_control.ros.conversions import number, shown
+from soft_arm_description.named_values import SENSOR_MARGIN_PA, values_by_name
 from soft_arm_description.robot import Robot
 from soft_arm_msgs.action import Grasp, Release
 from soft_arm_msgs.msg import GripperState
-from soft_arm_node_kit.messages import SENSOR_MARGIN_PA
 
 ERROR_CODES = {
     Outcome.REACHED: Grasp.Result.NONE,
@@ -69,9 +69,9 @@ def bends_from_msg(message: JointState, robot: Robot) -> np.ndarray:
     """Return the bends of the segments [rad] in the order of the robot file.
 
     Raises:
-        MessageError: If one is missing, not finite or more than a whole turn.
+        MessageError: If one is missing, given twice, not finite or more than a whole turn.
     """
-    seen = dict(zip(message.name, message.position, strict=False))
+    seen = values_by_name(message.name, message.position, 'positions', MessageError)
     bends_rad = np.array([seen.get(name, np.nan) for name in robot.segment_names])
     if not (np.abs(bends_rad) <= 2 * np.pi).all():
         raise MessageError(

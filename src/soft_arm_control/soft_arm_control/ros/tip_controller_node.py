@@ -24,12 +24,12 @@ from soft_arm_control.tip.command_shaper import PERIOD_S
 from soft_arm_control.tip.controller import Status, TipController
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_description.calibration import load_calibration
+from soft_arm_description.named_values import pressures_from_msg
 from soft_arm_description.rig import load_rig
 from soft_arm_kinematics.arm import load_bellows_arm
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_node_kit import diagnostics, qos
 from soft_arm_node_kit.graph import OnlyPublisher
-from soft_arm_node_kit.messages import pressures_from_msg
 from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import declare
 from soft_arm_node_kit.runner import run

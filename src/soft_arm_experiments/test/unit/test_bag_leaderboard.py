@@ -175,6 +175,32 @@ def test_poses_of_a_body_that_is_not_tracked_are_left_out_and_counted(
     assert board(found)[MODEL]['mean_m'] == pytest.approx(np.linalg.norm(OFFSET_M), abs=1e-4)
 
 
+@pytest.mark.parametrize(
+    ('change', 'words'),
+    [
+        (lambda m: m.pressures_pa.__setitem__(1, math.nan), 'm1_b2 at nan kPa'),
+        (lambda m: m.pressures_pa.__setitem__(1, 1e6), 'm1_b2 at 1000 kPa'),
+        (lambda m: m.names.__setitem__(1, m.names[0]), "'m1_b1' are given twice"),
+        (lambda m: m.names.pop(), '5 names but 6 pressures'),
+    ],
+    ids=['nan', 'far outside its limits', 'repeated name', 'missing name'],
+)
+def test_pressures_that_nodes_refuse_are_left_out_and_counted(tmp_path, capsys, change, words):
+    def changed():
+        number = 0
+        for topic, message, at_ns in rig_messages(1.0):
+            if topic.endswith('/pressures'):
+                if number < 5:
+                    change(message)
+                number += 1
+            yield topic, message, at_ns
+
+    found, error = answer(capsys, write(tmp_path / 'bag', changed()))
+    assert '5 of 50 pressures of /soft_arm/pressures are left out; the first: ' in error
+    assert words in error and error.count('\n') == 1
+    assert board(found)[MODEL]['mean_m'] == pytest.approx(np.linalg.norm(OFFSET_M), abs=1e-4)
+
+
 def test_a_truth_without_any_tracked_pose_is_refused(tmp_path, capsys):
     lost = untracked(rig_messages(1.0, truth='/mocap/tip'), '/mocap/tip', (0.0, 0.0), 0, 50)
     assert main(['evaluate', str(write(tmp_path / 'bag', lost)), '--truth', '/mocap/tip']) == 2
@@ -227,7 +253,7 @@ def two_arms():
         (
             lambda: rig_messages(0.5),
             ['--robot', 'four_piece_finger'],
-            'robot four_piece_finger has',
+            'must use the robot file four_piece_finger; give the --robot',
         ),
         (
             lambda: rig_messages(0.5, frame='map'),

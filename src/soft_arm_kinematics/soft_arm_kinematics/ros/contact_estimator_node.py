@@ -11,6 +11,7 @@ the reason.
 import numpy as np
 from geometry_msgs.msg import PoseWithCovarianceStamped
 
+from soft_arm_description.named_values import pressures_from_msg
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.contact import ContactEstimate as Estimate
 from soft_arm_kinematics.contact import ContactStream, Detection, tracker_covariance
@@ -21,7 +22,7 @@ from soft_arm_kinematics.ros.contact_parameters import ContactEstimatorParameter
 from soft_arm_kinematics.segments.modal import ModalModel
 from soft_arm_msgs.msg import ChamberPressures, ContactEstimate
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
-from soft_arm_node_kit.messages import pressures_from_msg, seconds
+from soft_arm_node_kit.messages import seconds
 from soft_arm_node_kit.node import Node
 
 FARTHEST = 2.0  # lengths of the bellows from its base; poses beyond it are ignored

@@ -9,6 +9,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 from visualization_msgs.msg import Marker
 
+from soft_arm_description.named_values import values_by_name
 from soft_arm_description.robot import Robot
 from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.configuration import Configuration
@@ -29,7 +30,7 @@ def arcs_from_msg(message: ArmConfiguration) -> list[tuple[str, float, float, fl
     """Name, bend [rad], direction [rad] and length [m] of every segment in a message.
 
     Raises:
-        KinematicsError: If its lists have different lengths.
+        KinematicsError: If its lists have different lengths, or a segment is given twice.
     """
     lists = message.segments, message.theta_rad, message.phi_rad, message.ell_m
     if len({len(values) for values in lists}) != 1:
@@ -38,6 +39,7 @@ def arcs_from_msg(message: ArmConfiguration) -> list[tuple[str, float, float, fl
             f'{segments} segments, {theta} theta_rad, {phi} phi_rad, {ell} ell_m: give as many of '
             'each'
         )
+    values_by_name(message.segments, message.theta_rad, 'arcs', KinematicsError)
     return list(zip(*lists, strict=True))
 
 

@@ -17,6 +17,7 @@ from sensor_msgs.msg import JointState
 from tf2_ros import StaticTransformBroadcaster, TransformBroadcaster
 from visualization_msgs.msg import Marker
 
+from soft_arm_description.named_values import pressures_from_msg
 from soft_arm_description.urdf import joint_names
 from soft_arm_kinematics.arm import BellowsArm, load_arm, uncalibrated_shape
 from soft_arm_kinematics.configuration import Configuration
@@ -25,7 +26,6 @@ from soft_arm_kinematics.ros import conversions
 from soft_arm_kinematics.segments.sections import joint_values
 from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
-from soft_arm_node_kit.messages import pressures_from_msg
 from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import parameter
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from rclpy.clock import Clock, ClockType
 
+from soft_arm_description.named_values import pressures_from_msg
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ros import conversions
@@ -21,7 +22,6 @@ from soft_arm_kinematics.ros.target_frames import TargetFrameError, TargetFrames
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_msgs.srv import SolveIK
 from soft_arm_node_kit import diagnostics, parameters, qos, runner
-from soft_arm_node_kit.messages import pressures_from_msg
 from soft_arm_node_kit.node import Node
 from soft_arm_node_kit.parameters import parameter
 

@@ -189,7 +189,8 @@ def test_garbage_is_named_and_ignored(graph):
         ([float('nan')] * 6, names, 'm1_b1 at nan kPa'),
         ([float('inf')] + [0.0] * 5, names, 'm1_b1'),
         ([0.0] * 5, names, '5 pressures'),
-        ([0.0] * 6, ['x' * 5000] * 6, 'lack chamber m1_b1'),
+        ([0.0] * 6, [5000 * letter for letter in 'uvwxyz'], 'lack chamber m1_b1'),
+        ([0.0] * 6, ['x' * 5000] * 6, 'given twice'),
         ([], [], 'lack chamber'),
     ):
         graph.send(pressures_pa, given)

@@ -5,11 +5,11 @@ from functools import partial
 
 from sensor_msgs.msg import JointState
 
+from soft_arm_description.named_values import pressures_from_msg, values_by_name
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ros.conversions import arcs_from_msg
 from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures
 from soft_arm_node_kit import qos
-from soft_arm_node_kit.messages import pressures_from_msg
 from soft_arm_node_kit.node import Node
 from soft_arm_physics import PhysicsError
 from soft_arm_sim.running_simulation import RunningSimulation
@@ -55,9 +55,5 @@ class RobotCommands:
         self._simulation.drive(name, values)
 
     def _turn(self, name: str, message: JointState) -> None:
-        if len(message.name) != len(message.effort):
-            raise PhysicsError(
-                f'{len(message.name)} names but {len(message.effort)} torques in `effort`: '
-                'give one torque for each name'
-            )
-        self._simulation.drive(name, dict(zip(message.name, message.effort, strict=True)))
+        torques = values_by_name(message.name, message.effort, 'torques in `effort`', PhysicsError)
+        self._simulation.drive(name, torques)
