@@ -10,7 +10,7 @@ import numpy as np
 
 from abb_rws_bridge.credentials import load_credentials
 from abb_rws_bridge.errors import ConfigurationError
-from fuzzing.bad_files import changed_json, changed_text, changed_yaml
+from fuzzing.bad_files import changed_bytes, changed_json, changed_text, changed_yaml
 from pneumatic_driver.errors import PneumaticDriverError
 from pneumatic_driver.register_map import load_map, shipped_maps
 from soft_arm_control.grasping import no_load_reference
@@ -32,6 +32,7 @@ from soft_arm_kinematics.calibration.pressure_length import load_curve, read_poi
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_physics.actuation import pneumatics
 from soft_arm_physics.errors import PhysicsError
+from soft_arm_physics.model.mesh import mesh_volume_m3
 from soft_arm_sim.cameras import parameters as camera_parameters
 from soft_arm_sim.cameras.parameters import CONFIG
 from soft_arm_training import coco
@@ -171,6 +172,23 @@ def _cloud(kind: str) -> bytes:
     )
 
 
+_CORNERS_M = np.array([[0.3, 0.1, 0.2], [0.4, 0.1, 0.2], [0.3, 0.3, 0.2], [0.3, 0.1, 0.5]])
+_TETRAHEDRON = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
+_OBJ = '\n'.join(
+    [
+        *(f'v {x} {y} {z}' for x, y, z in _CORNERS_M),
+        *(f'f {a} {b} {c}' for a, b, c in _TETRAHEDRON + 1),
+        '',
+    ]
+).encode()
+
+
+def _stl() -> bytes:
+    table = np.zeros(4, [('normal', '<f4', 3), ('corners', '<f4', (3, 3)), ('attribute', '<u2')])
+    table['corners'] = _CORNERS_M[_TETRAHEDRON]
+    return bytes(80) + np.uint32(4).tobytes() + table.tobytes()
+
+
 def _npy() -> bytes:
     import io
 
@@ -222,7 +240,7 @@ def loaders() -> dict[str, Loader]:
         _cloud(name),
         read_cloud,
         (VisionError,),
-        changed_text,
+        changed_bytes,
         'c.ply' if name == 'ply' else 'c.pcd',
     )
     return found | {
@@ -320,7 +338,13 @@ def loaders() -> dict[str, Loader]:
         'cloud pcd binary': cloud('binary'),
         'cloud pcd compressed': cloud('compressed'),
         'cloud ply': cloud('ply'),
-        'cloud npy': Loader(_npy(), read_cloud, (VisionError,), changed_text, 'c.npy'),
+        'cloud npy': Loader(_npy(), read_cloud, (VisionError,), changed_bytes, 'c.npy'),
+        **{
+            f'mesh {kind}': Loader(
+                content, mesh_volume_m3, (PhysicsError,), changed_bytes, f'm.{kind}'
+            )
+            for kind, content in (('obj', _OBJ), ('stl', _stl()))
+        },
         'labels': Loader(
             json.dumps(_COCO).encode(), _labels, (VisionError,), changed_json, 'instances.json'
         ),

@@ -79,6 +79,10 @@ def _read_pcd(path: Path) -> np.ndarray:
     # Padding: any number of fields may have the name _.
     fields = [f'_{i}' if name == '_' else name for i, name in enumerate(header['FIELDS'])]
     count = int(header['POINTS'][0])
+    if {'WIDTH', 'HEIGHT'} <= header.keys() and count != (
+        int(header['WIDTH'][0]) * int(header['HEIGHT'][0])
+    ):
+        raise ValueError('POINTS is not WIDTH times HEIGHT')
     counts = [int(c) for c in header.get('COUNT', ['1'] * len(fields))]
     kinds = [
         f'<{kind.lower()}{size}' for kind, size in zip(header['TYPE'], header['SIZE'], strict=True)
@@ -89,12 +93,12 @@ def _read_pcd(path: Path) -> np.ndarray:
     data, kind = content[position:], header['DATA'][0]
     if kind == 'ascii':
         first = [sum(counts[: fields.index(axis)]) for axis in 'xyz']
-        return np.loadtxt(data.decode('ascii').splitlines(), usecols=first, ndmin=2)
+        return _rows(data, first, count)
     if kind == 'binary':
         table = np.frombuffer(data, layout, count)
         return np.column_stack([table[axis] for axis in 'xyz'])
     if kind != 'binary_compressed':
-        raise _UnknownKind(f'DATA {shown(kind, plain=True)}')
+        raise _UnknownKind(f'DATA {shown(kind)}')
     packed, unpacked = map(int, np.frombuffer(data, '<u4', 2))
     if unpacked != layout.itemsize * count or unpacked > 300 * len(
         data
@@ -109,6 +113,14 @@ def _read_pcd(path: Path) -> np.ndarray:
         columns[field] = raw[start : start + size].view(kind)
         start += size
     return np.column_stack([columns[axis] for axis in 'xyz'])
+
+
+def _rows(text, columns, count):
+    """Return columns of the first lines of a text; raise ValueError if there are fewer."""
+    lines = [line for line in text.decode('ascii').splitlines() if line.strip()][:count]
+    if len(lines) != count:
+        raise ValueError(f'{len(lines)} of {count} points')
+    return np.loadtxt(lines, usecols=columns, ndmin=2)
 
 
 @njit(cache=True)
@@ -160,8 +172,7 @@ def _read_ply(path: Path) -> np.ndarray:
             types.append(_PLY_TYPES[line[1]])
             names.append(line[2])
     if kind == 'ascii':
-        rows = content[end:].decode('ascii').splitlines()[:count]
-        return np.loadtxt(rows, usecols=[names.index(axis) for axis in 'xyz'], ndmin=2)
+        return _rows(content[end:], [names.index(axis) for axis in 'xyz'], count)
     order = {'binary_little_endian': '<', 'binary_big_endian': '>'}[kind]
     table = np.frombuffer(
         content, np.dtype([(n, order + t) for n, t in zip(names, types, strict=True)]), count, end

@@ -297,6 +297,9 @@ def test_padding_of_a_pcd_file_is_skipped(tmp_path):
     np.testing.assert_allclose(read_cloud(tmp_path / 'a.pcd'), POINTS)
 
 
+_PCD = b'FIELDS x y z\nSIZE 4 4 4\nTYPE F F F\n'
+
+
 @pytest.mark.parametrize(
     ('name', 'content', 'message'),
     [
@@ -309,6 +312,14 @@ def test_padding_of_a_pcd_file_is_skipped(tmp_path):
             'its vertices have a list, a',
         ),
         ('a.npy', b'\x93NUMPY', 'damaged'),
+        ('a.pcd', _PCD + b'POINTS 3\nDATA ascii\n1 2 3\n1 2 4\n', 'damaged'),
+        ('a.pcd', _PCD + b'WIDTH 2\nHEIGHT 2\nPOINTS 1\nDATA ascii\n1 2 3\n', 'damaged'),
+        (
+            'a.ply',
+            b'ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\n'
+            b'property float z\nend_header\n1 2 3\n',
+            'damaged',
+        ),
     ],
 )
 def test_bad_clouds_are_one_line(tmp_path, capsys, name, content, message):
