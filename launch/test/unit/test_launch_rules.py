@@ -1,11 +1,15 @@
 """Every node of the launch files has a rule for its end, and `report_ready` waits for it."""
 
+import shutil
 from pathlib import Path
 
 import pytest
+import yaml
 
+from soft_arm_description.rig import load_rig
 from softarm_cli.launching.description import describe
 from softarm_cli.launching.packages import is_ours
+from softarm_cli.launching.xml import LaunchError
 
 LAUNCH = Path(__file__).parents[2]
 END_THE_LAUNCH = {
@@ -80,3 +84,37 @@ def test_robot_state_publisher_runs_where_it_is_installed(file, scratch, install
     processes = describe(LAUNCH / f'{file}.launch.xml', {}, scratch).processes
     [publisher] = [p for p in processes if p.package == 'robot_state_publisher']
     assert publisher.parameters['robot_description'].startswith('<?xml') and publisher.respawn
+
+
+@pytest.mark.parametrize(
+    'given', [{'camera_name': 'my camera'}, {'camera_name': 'cam#1'}, {'namespace': 'left arm'}]
+)
+def test_names_that_are_no_ros_names_are_refused_where_they_are_given(given, scratch):
+    with pytest.raises(LaunchError, match=f'{next(iter(given.values()))}.* is not valid in ROS'):
+        describe(LAUNCH / 'replay.launch.xml', {'bag': 'out/bag', **given}, scratch)
+
+
+@pytest.mark.parametrize('path', ['out/a b', 'out/a #1', "it's", 'a"b', 'run: 3', '$(var x)', '01'])
+def test_paths_of_bags_and_robots_arrive_as_written(path, scratch):
+    given = {'bag': path, 'robot': path, 'rig': path}
+    *nodes, player = describe(LAUNCH / 'replay.launch.xml', given, scratch).processes
+    assert player.command[:4] == ('softarm', 'bag', 'play', path)
+    for node in nodes:
+        assert (node.parameters['robot'], node.parameters['rig']) == (path, path)
+        files = [a for a in node.command if a.endswith('.yaml')]
+        written = [yaml.safe_load(Path(file).read_text()) for file in files]
+        assert sum(path in str(content) for content in written) >= 2
+
+
+@pytest.mark.parametrize('name', ["it's", 'my rigs/lab #2', 'a $HOME', 'a `true`', 'a\\b'])
+def test_a_rig_in_a_folder_of_any_name_is_found(name, scratch, tmp_path):
+    folder = tmp_path / name
+    shutil.copytree(load_rig('virtual').folder, folder)
+    processes = describe(LAUNCH / 'cell.launch.xml', {'rig': str(folder)}, scratch).processes
+    [driver] = [p for p in processes if p.package == 'pneumatic_driver']
+    assert str(folder / 'parameters/pcu2v_driver.yaml') in driver.command
+
+
+def test_a_rig_whose_path_cannot_be_quoted_is_refused(scratch):
+    with pytest.raises(LaunchError, match='a"b'):
+        describe(LAUNCH / 'cell.launch.xml', {'rig': 'a"b'}, scratch)

@@ -245,6 +245,14 @@ class _Reader:
         outer = '' if inner.startswith('/') else self._namespace or ''
         return '/' + '/'.join(filter(None, (outer.strip('/'), inner.strip('/'))))
 
+    def _topic(self, element: Element, end: str) -> str:
+        name = self._value(element, end)
+        if not re.fullmatch(f'(~?/)?{_NAME}(/{_NAME})*', name):
+            raise element.error(
+                f'topic {name!r} is not valid in ROS: {_NAME_RULE}; / between parts'
+            )
+        return name
+
     def _executable(self, element: Element) -> None:
         element.check({'cmd', 'name'} | _PROCESS | _CONDITIONS)
         element.required('cmd')
@@ -275,7 +283,10 @@ class _Reader:
         for child in element.children:
             if child.tag == 'remap':
                 child.check({'from', 'to'})
-                ros_arguments += ['-r', f'{self._value(child, "from")}:={self._value(child, "to")}']
+                ros_arguments += [
+                    '-r',
+                    ':='.join(self._topic(child, end) for end in ('from', 'to')),
+                ]
         try:
             path = find_executable(package, executable)
         except LookupError as error:
