@@ -210,8 +210,11 @@ class Simulation:
         cause = divergence(self.model)
         return PhysicsError(f'the simulation diverged at {self.time_s:.3f} s: {cause}')
 
-    def settle(self, limit_s: float = 30.0, critical: bool = False) -> float:
+    def settle(self, limit_s: float = 120.0, critical: bool = False) -> float:
         """Step until pressures, creep and the robots' joints are at rest.
+
+        They are if they do not move for a quarter of the period of the slowest mode: at a turning
+        point of a swing they are slow, too.
 
         Args:
             limit_s: Longest simulated time [s].
@@ -228,15 +231,17 @@ class Simulation:
             PhysicsWarning: If a bellows is at rest outside its length limits.
         """
         damping, bellows = self.model.dof_damping.copy(), self.state.bellows
+        held = bellows_stiffness(bellows, self.model.nv)
+        has_springs = bool(self.model.jnt_stiffness.any() or held.any())
+        slowest_rad_s = slowest_mode_rad_s(self.model, held) if critical or has_springs else np.inf
         if critical:
-            held = bellows_stiffness(bellows, self.model.nv)
-            time_s = 2.0 / slowest_mode_rad_s(self.model, held)
+            time_s = 2.0 / slowest_rad_s
             springs = np.array([self.model.jnt_stiffness[j] for j in self.model.dof_jntid])
             self.model.dof_damping[:] = np.maximum(damping, time_s * springs)
             damped_s = np.maximum(bellows.damping_time_s, time_s)
             self.state.bellows = bellows._replace(damping_time_s=damped_s)
         try:
-            took_s = self._settle(limit_s)
+            took_s = self._settle(limit_s, np.pi / 2.0 / slowest_rad_s)
         finally:
             self.model.dof_damping[:], self.state.bellows = damping, bellows
         for robot in self.robots.values():
@@ -244,14 +249,17 @@ class Simulation:
                 warnings.warn(line, PhysicsWarning, stacklevel=2)
         return took_s
 
-    def _settle(self, limit_s: float) -> float:
-        start, c = self.time_s, self.state.chambers
+    def _settle(self, limit_s: float, quarter_period_s: float) -> float:
+        start, c, quiet_s = self.time_s, self.state.chambers, 0.0
         while self.time_s - start < limit_s:
             crept = c.crept_pa.copy()
             self.step(0.05)
             unsettled_pa = np.abs(c.target_pa - c.pressure_pa).max(initial=0.0)
             creep_pa_s = np.abs(c.crept_pa - crept).max(initial=0.0) / 0.05
-            if max(unsettled_pa, creep_pa_s) < RESTING_PA_S and self._fastest() < RESTING_M_S:
+            is_constant = max(unsettled_pa, creep_pa_s) < RESTING_PA_S
+            is_quiet = is_constant and self._fastest() < RESTING_M_S
+            quiet_s = quiet_s + 0.05 if is_quiet else 0.0
+            if is_quiet and quiet_s >= quarter_period_s:
                 return self.time_s - start
         raise PhysicsError(
             f'a robot still moves at {self._fastest():.2g} m/s or rad/s after {limit_s:g} s: '

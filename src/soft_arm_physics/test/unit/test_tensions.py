@@ -52,6 +52,32 @@ def test_a_tendon_bends_towards_itself_and_presses(tendon, direction):
     assert length_m < LENGTH_M
 
 
+@pytest.mark.parametrize('tension_n', [0.05, 0.1])
+def test_a_robot_at_rest_stays_where_it_is(tension_n):
+    """Two slender segments swing slowly; at a turning point they have not settled."""
+    content = load_robot('squid_camera').model_dump(mode='json', exclude_unset=True)
+    segment = content['segments'][0] | {
+        'sections': 10,
+        'body_radius_m': 0.01,
+        'material': {'youngs_modulus_pa': 1e6, 'density_kg_m3': 1e3, 'poisson_ratio': 0.5},
+        'length_limits_m': [0.19, 0.20],
+        'tendons': {
+            'angles_deg': [0.0, 90.0, 180.0, 270.0],
+            'radius_m': 0.008,
+            'tension_limit_n': 10.0,
+        },
+    }
+    del segment['tip_radius_m'], segment['damping_time_s']
+    content['segments'] = [segment | {'name': name} for name in ('s1', 's2')]
+    simulation = Simulation(Robot.model_validate(content), FREE_SPACE)
+    simulation.robot.actuate([0.0] * 4 + [tension_n] + [0.0] * 3)
+    simulation.settle()
+    tip_m = simulation.robot.T_world_tip()[:3, 3]
+    for _ in range(20):
+        simulation.step(0.1)
+        assert simulation.robot.T_world_tip()[:3, 3] == pytest.approx(tip_m, abs=2e-5)
+
+
 def test_tendons_that_pull_against_each_other_only_press():
     simulation = Simulation(limb(), FREE_SPACE)
     simulation.robot.actuate([1.5, 0.0, 1.5, 0.0])
