@@ -191,7 +191,7 @@ def test_garbage_is_named_and_ignored(graph):
         ([0.0] * 5, names, '5 pressures'),
         ([0.0] * 6, [5000 * letter for letter in 'uvwxyz'], 'lack chamber m1_b1'),
         ([0.0] * 6, ['x' * 5000] * 6, 'given twice'),
-        ([], [], 'lack chamber'),
+        ([], names, '0 pressures'),
     ):
         graph.send(pressures_pa, given)
         graph.until(lambda word=word: word in forward._fault and word in inverse._fault)
