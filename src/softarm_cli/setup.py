@@ -23,6 +23,7 @@ setup(
         'rosbags',
         'tqdm',
         'typing-extensions',
+        'zstandard',
     ],
     zip_safe=True,
     maintainer='soft_arm maintainers',

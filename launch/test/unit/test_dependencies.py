@@ -45,6 +45,7 @@ LIBRARIES = {  # import name: name on PyPI, rosdep key (None: comes from require
     'typing_extensions': ('typing-extensions', 'python3-typing-extensions'),
     'yaml': ('pyyaml', 'python3-yaml'),
     'yarl': ('yarl', None),
+    'zstandard': ('zstandard', None),
 }
 OTHER_ROS_KEYS = {'tf2_ros': 'tf2_ros_py'}  # tf2_ros is the C++ package
 ROS = {'ament_index_python', 'cv_bridge', 'rclpy', 'rosidl_adapter', 'tf2_ros'}

@@ -184,14 +184,11 @@ def _record(options: argparse.Namespace) -> int:
 def _play(options: argparse.Namespace) -> int:
     from tqdm import tqdm
 
-    from softarm_cli.bags.file import open_bag, warn_of_cut
+    from softarm_cli.bags.file import Bag
     from softarm_cli.bags.replay import Replay
     from softarm_cli.ros.bag_player import play
 
     stop = _stop_on_signals()
-    with open_bag(options.bag) as bag:
-        total_s = round(bag.duration_s, 1)
-        warn_of_cut(bag)
     replay = Replay(
         tuple(options.topics),
         options.commands,
@@ -202,14 +199,17 @@ def _play(options: argparse.Namespace) -> int:
         options.sensors,
         tuple(options.wait_for),
     )
-    with tqdm(
-        total=total_s, unit='s', file=sys.stderr, disable=not sys.stderr.isatty()
-    ) as progress:
+    with tqdm(unit='s', file=sys.stderr, disable=not sys.stderr.isatty()) as progress:
+
+        def report_start(bag: Bag, left_out: dict[str, str]) -> None:
+            progress.total = round(bag.duration_s, 1)
+            _report_left_out(left_out)
+
         count = play(
             options.bag,
             replay,
             stop,
-            _report_left_out,
+            report_start,
             lambda elapsed_s: progress.update(elapsed_s - progress.n),
         )
     print(f'{count} messages published')
@@ -225,7 +225,7 @@ def _report_left_out(left_out: dict[str, str]) -> None:
 
 
 def _info(options: argparse.Namespace) -> int:
-    from softarm_cli.bags.file import open_bag, warn_of_cut
+    from softarm_cli.bags.file import open_bag
 
     with open_bag(options.bag) as bag:
         topics = {
@@ -236,8 +236,8 @@ def _info(options: argparse.Namespace) -> int:
             'message_count': bag.message_count,
             'is_cut': bag.is_cut,
             'topics': topics,
+            'left_out': bag.foreign,
         }
-        warn_of_cut(bag)
     if options.json:
         print(json.dumps(found))
         return 0
@@ -248,11 +248,10 @@ def _info(options: argparse.Namespace) -> int:
 
 
 def _plot(options: argparse.Namespace) -> int:
-    from softarm_cli.bags.file import open_bag, warn_of_cut
+    from softarm_cli.bags.file import open_bag
     from softarm_cli.bags.plot import draw, panels
 
     with open_bag(options.bag) as bag:
-        warn_of_cut(bag)
         out = options.output or options.bag.resolve().with_name(f'{options.bag.resolve().name}.png')
         drawn = panels(bag, options.topics)
     draw(drawn, options.bag.resolve().name, out)

@@ -284,5 +284,5 @@ def report_left_out(bag: Bag, what: str, errors: list[ValueError], used: int) ->
 def messages(bag: Bag, topics: tuple[str, ...]) -> Iterator[tuple[str, int, Any]]:
     """Yield topic, time of recording [ns] and message of all messages of some topics."""
     wanted = [c for c in bag.connections if c.topic in topics]
-    for connection, at_ns, raw in bag.messages(wanted) if wanted else ():
-        yield connection.topic, at_ns, bag.decode(connection, raw)
+    for connection, at_ns, message in bag.decoded(wanted):
+        yield connection.topic, at_ns, message

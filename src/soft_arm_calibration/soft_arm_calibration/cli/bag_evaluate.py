@@ -70,7 +70,7 @@ def _evaluate(options: Namespace) -> int:
     from soft_arm_calibration.bags.arm_files import load_files
     from soft_arm_calibration.bags.estimates import estimate
     from soft_arm_calibration.bags.leaderboard import as_json, as_text, compare, draw
-    from softarm_cli.bags.file import open_bag, warn_of_cut
+    from softarm_cli.bags.file import open_bag
 
     files = load_files(
         options.robot,
@@ -83,7 +83,6 @@ def _evaluate(options: Namespace) -> int:
     with tqdm(unit=' images', file=sys.stderr, disable=not sys.stderr.isatty()) as progress:
         for path in options.bags:
             with open_bag(path) as bag:
-                warn_of_cut(bag)
                 found.append(
                     estimate(bag, files, options.namespace, options.truth, progress.update)
                 )

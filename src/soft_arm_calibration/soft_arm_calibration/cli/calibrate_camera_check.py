@@ -107,10 +107,9 @@ def _frames(
     """Give the images of a bag or of the running camera, and on which devices they were taken."""
     if options.bag is not None:
         from soft_arm_calibration.bags.bag_frames import check_devices, read_frames
-        from softarm_cli.bags.file import open_bag, warn_of_cut
+        from softarm_cli.bags.file import open_bag
 
         with open_bag(options.bag) as bag:
-            warn_of_cut(bag, 'softarm calibrate camera-check')
             check_devices(bag, rig)
             yield read_frames(bag, rig.camera, None, correction), rig.devices
         return

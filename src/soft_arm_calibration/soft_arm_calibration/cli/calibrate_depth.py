@@ -129,10 +129,9 @@ def _measure(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
 
 def _recorded(options: Namespace, rig: Rig) -> Iterator[Pictures]:
     from soft_arm_calibration.bags.bag_frames import check_devices, read_frames
-    from softarm_cli.bags.file import open_bag, warn_of_cut
+    from softarm_cli.bags.file import open_bag
 
     with open_bag(options.bag) as bag:
-        warn_of_cut(bag, 'softarm calibrate')
         check_devices(bag, rig)
         for frame in islice(read_frames(bag, rig.camera), 0, None, options.every):
             yield frame.rgb, frame.depth_m, frame.intrinsics

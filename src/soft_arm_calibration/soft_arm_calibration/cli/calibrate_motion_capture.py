@@ -137,10 +137,9 @@ def _latency(options: Namespace, rig: Rig, world_frame: str, T_body_tip: np.ndar
     from soft_arm_calibration.bags.pose_latency import find_latency
     from soft_arm_calibration.bags.recorded import find_topics, read_tips
     from soft_arm_calibration.bags.track import Track
-    from softarm_cli.bags.file import open_bag, warn_of_cut
+    from softarm_cli.bags.file import open_bag
 
     with open_bag(options.bag) as bag:
-        warn_of_cut(bag, 'softarm calibrate')
         check_devices(bag, rig)
         files = load_files(options.robot, options.rig, None, options.tip_source, options.network)
         found = {

@@ -222,7 +222,7 @@ def of_bag(bag: Path, options: Namespace) -> Path:
     from soft_arm_calibration.bags.labels import read_labels
     from soft_arm_training.bag_samples import labelled_samples
     from soft_arm_vision.calibration.camera_correction import correction_of
-    from softarm_cli.bags.file import open_bag, warn_of_cut
+    from softarm_cli.bags.file import open_bag
 
     rig = load_rig(options.rig)
     labels, folder = read_labels(bag), options.output / f'bag_{bag.resolve().name}'
@@ -232,7 +232,6 @@ def of_bag(bag: Path, options: Namespace) -> Path:
         open_bag(bag) as opened,
         tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,
     ):
-        warn_of_cut(opened, 'softarm train')
         frames = read_frames(opened, rig.camera, correction=correction_of(rig))
         samples = labelled_samples(frames, labels, bar.update)
         info = {'description': f'labelled frames of the bag {bag.name}'}

@@ -50,7 +50,7 @@ def _extract(options: Namespace) -> int:
     from soft_arm_vision.ring.detector import RingDetector
     from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
     from soft_arm_vision.segmentation.yolact_segmenter import RING_CLASS
-    from softarm_cli.bags.file import open_bag, warn_of_cut
+    from softarm_cli.bags.file import open_bag
 
     if (options.folder / coco.LABELS).exists():
         raise VisionError(
@@ -71,7 +71,6 @@ def _extract(options: Namespace) -> int:
         open_bag(options.bag) as bag,
         tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,
     ):
-        warn_of_cut(bag, 'softarm vision')
         frames = read_frames(bag, rig.camera, correction=correction_of(rig))
         samples = bag_samples(frames, detector, options.every, bar.update)
         count = coco.write(options.folder, samples, (RING_CLASS,), info)

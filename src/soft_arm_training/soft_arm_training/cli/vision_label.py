@@ -51,7 +51,7 @@ def _label(options: Namespace) -> int:
     from soft_arm_vision.ring.detector import Detection, RingDetector
     from soft_arm_vision.ring.overlay import draw_overlay
     from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
-    from softarm_cli.bags.file import open_bag, warn_of_cut
+    from softarm_cli.bags.file import open_bag
 
     robot, rig = load_robot(options.robot), load_rig(options.rig)
     ring, (sensor, _) = ring_of(robot), sensor_of(rig)
@@ -61,7 +61,6 @@ def _label(options: Namespace) -> int:
         open_bag(options.bag) as bag,
         tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,
     ):
-        warn_of_cut(bag, 'softarm vision')
 
         def frames() -> Iterator[tuple[int, np.ndarray, Detection]]:
             read = read_frames(bag, rig.camera, correction=correction)

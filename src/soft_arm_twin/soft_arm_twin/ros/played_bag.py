@@ -7,7 +7,7 @@ from socket import socket
 from typing import Self
 
 from soft_arm_node_kit.node_names import AlreadyRunsError, hold
-from softarm_cli.bags.file import open_bag, warn_of_cut
+from softarm_cli.bags.file import open_bag
 from softarm_cli.bags.replay import Replay
 from softarm_cli.errors import BagError
 from softarm_cli.ros.bag_player import play
@@ -31,8 +31,8 @@ class PlayedBag:
     """
 
     def __init__(self, path: Path, domain: int | None = None):
-        with open_bag(path) as bag:
-            warn_of_cut(bag, 'twin')
+        with open_bag(path):
+            pass  # it can be read; what is left out is reported once
         self.domain, self._lock = _free_domain() if domain is None else (domain, None)
         self._path, self._replay = path, Replay(commands=True, domain=self.domain)
         self._stop = threading.Event()
@@ -51,7 +51,7 @@ class PlayedBag:
     def _run(self) -> None:
         try:
             while not self._stop.is_set():
-                play(self._path, self._replay, self._stop)
+                play(self._path, self._replay, self._stop, is_quiet=True)
         except BagError as error:
             sys.stderr.write(f'twin: {error}\n')
 

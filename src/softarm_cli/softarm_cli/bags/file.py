@@ -1,37 +1,23 @@
 """Bags as files: rosbag2 folders (MCAP or SQLite), complete or truncated."""
 
-import sqlite3
-import struct
+import re
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NotRequired
 
-from mcap.exceptions import McapError
 from rosbags.interfaces import Connection, MessageDefinitionFormat
-from rosbags.rosbag2 import Reader, ReaderError
-from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+from rosbags.rosbag2 import ReaderError
+from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
 from typing_extensions import TypedDict
 
 from soft_arm_io.yaml_file import YamlFileError, checked, read_yaml
 from softarm_cli.bags.storage import Files, recover
 from softarm_cli.errors import BagError
-
-_BROKEN = (
-    ReaderError,
-    McapError,
-    OSError,
-    ValueError,
-    TypeError,
-    KeyError,
-    AssertionError,
-    struct.error,
-    sqlite3.Error,
-)
-
-_Source = Reader | Files
+from softarm_cli.graph.names import nearest
 
 
 class _Information(TypedDict):
@@ -48,22 +34,25 @@ class Bag:
 
     Attributes:
         path: Its folder.
-        connections: One for each topic: `topic`, `msgtype`, `msgdef`, `msgcount`, and
+        connections: One for each topic and type: `topic`, `msgtype`, `msgdef`, `msgcount`, and
             `ext.offered_qos_profiles`.
+        foreign: What the topics hold that are left out, since it is not CDR of ROS 2.
         start_ns: Stamp of the first message [ns].
         duration_s: Time from the first message to the last [s].
         message_count: Number of messages.
-        is_cut: Whether it is truncated, because its recorder was killed.
+        is_cut: Whether it is truncated, such as by the end of its recorder.
     """
 
-    def __init__(self, path: Path, source: _Source, is_cut: bool):
+    def __init__(self, path: Path, source: Files, is_cut: bool):
         self.path, self.is_cut, self._source = path, is_cut, source
         self.connections = sorted(
             (c for c in source.connections if c.msgcount or not is_cut), key=lambda c: c.topic
         )
+        self.foreign = source.foreign
         self.start_ns, self.duration_s = source.start_time, source.duration * 1e-9
         self.message_count = source.message_count
         self._store = get_typestore(Stores.ROS2_JAZZY)
+        self._unreadable: dict[str, dict[int, str]] = defaultdict(dict)  # reasons by topic and time
 
     def messages(
         self,
@@ -87,34 +76,84 @@ class Bag:
                 message = next(messages)
             except StopIteration:
                 return
-            except _BROKEN as error:
+            except Exception as error:  # a damaged file can raise anything
                 raise _unreadable(self.path, error) from error
             yield message
 
-    def decode(self, connection: Connection, raw: bytes) -> Any:
-        """Return a message, decoded by its definition in the bag.
+    def decoded(self, connections: Collection[Connection]) -> Iterator[tuple[Connection, int, Any]]:
+        """Yield connection, time of recording [ns] and message of all that can be decoded.
 
         Raises:
-            BagError: If it is damaged, or the bag has no definition of its type.
+            BagError: If the bag is damaged.
         """
-        kind, definition = connection.msgtype, connection.msgdef
+        for connection, at_ns, raw in self.messages(connections) if connections else ():
+            message = self.decode(connection, at_ns, raw)
+            if message is not None:
+                yield connection, at_ns, message
+
+    def decode(self, connection: Connection, at_ns: int, raw: bytes) -> Any | None:
+        """Return a message, decoded by its definition in the bag; None if it is damaged.
+
+        `left_out` counts the messages that cannot be decoded.
+        """
+        kind = connection.msgtype
         try:
-            if kind not in self._store.types and definition.format == MessageDefinitionFormat.MSG:
-                known = get_types_from_msg(definition.data, kind)
-                new = {
-                    name: fields for name, fields in known.items() if name not in self._store.types
-                }
-                self._store.register(new)
+            if kind not in self._store.types:
+                new = _types(connection)
+                self._store.register({n: f for n, f in new.items() if n not in self._store.types})
             return self._store.deserialize_cdr(raw, kind)
         except Exception as error:  # a damaged message can raise anything in the decoder
-            raise BagError(
-                f'{connection.topic} in {self.path} cannot be decoded: {type(error).__name__}'
-            ) from error
+            known = kind in self._store.types
+            reason = type(error).__name__ if known else f'no usable definition of {kind}'
+            self._unreadable[connection.topic][at_ns] = reason
+            return None
+
+    def missing(self, topic: str) -> BagError:
+        """Return the error of a topic that is not among the connections."""
+        if topic in self.foreign:
+            return BagError(
+                f'{topic} in {self.path} holds {self.foreign[topic]}: only CDR of ROS 2 is read'
+            )
+        held = [connection.topic for connection in self.connections]
+        hint = nearest(topic, held, f'softarm bag info {self.path} lists all')
+        return BagError(f'{self.path} holds no topic {topic}; {hint}')
+
+    @property
+    def left_out(self) -> list[str]:
+        """What was not read so far, one line for each cause."""
+        lines = []
+        if self.is_cut:
+            lines.append('its recorder was killed, or it is truncated: only the rest is read')
+        if self.foreign:
+            foreign = ', '.join(f'{topic} ({holds})' for topic, holds in self.foreign.items())
+            lines.append(f'left out, since it is not CDR of ROS 2: {foreign}')
+        counts = {connection.topic: connection.msgcount for connection in self.connections}
+        for topic, reasons in self._unreadable.items():
+            first_ns = min(reasons)
+            lines.append(
+                f'{len(reasons)} of {counts[topic]} messages of {topic} cannot be decoded and are '
+                f'left out, the first {(first_ns - self.start_ns) * 1e-9:.3f} s after the start: '
+                f'{reasons[first_ns]}'
+            )
+        return lines
+
+
+def _types(connection: Connection) -> dict[str, Any]:
+    """Return the types that a definition in a bag defines."""
+    definition = connection.msgdef
+    if definition.format == MessageDefinitionFormat.MSG:
+        return dict(get_types_from_msg(definition.data, connection.msgtype))
+    types: dict[str, Any] = {}
+    for part in filter(str.strip, re.split(r'(?m)^=+\nIDL: .*$', definition.data)):
+        types |= get_types_from_idl(part)
+    return types
 
 
 @contextmanager
-def open_bag(bag: Path) -> Iterator[Bag]:
+def open_bag(bag: Path, is_quiet: bool = False) -> Iterator[Bag]:
     """Open a bag in a `with` statement; of a truncated bag, recover what was written.
+
+    At the end of the statement, lines on standard error state what was not read, unless `is_quiet`.
 
     Raises:
         BagError: If the bag does not exist or is damaged.
@@ -124,47 +163,42 @@ def open_bag(bag: Path) -> Iterator[Bag]:
         raise BagError(
             f'bag {bag} does not exist: give the folder of a recording, which holds metadata.yaml'
         )
-    is_cut = bag.is_dir() and not (bag / 'metadata.yaml').exists()
     with tempfile.TemporaryDirectory(prefix='softarm_bag_') as copies:
         try:
-            source = _recovered(bag, Path(copies)) if is_cut else _source(bag)
-            source.open()
+            source, is_cut = _source(bag, Path(copies))
             if is_cut and not source.message_count:
                 raise ReaderError('its recorder was killed before it had written anything')
-        except _BROKEN as error:
+        except Exception as error:  # a damaged file can raise anything
             raise _unreadable(bag, error) from error
+        opened = Bag(bag, source, is_cut)
         try:
-            yield Bag(bag, source, is_cut)
+            yield opened
         finally:
             source.close()
+            if not is_quiet:
+                sys.stderr.writelines(f'{bag}: {line}\n' for line in opened.left_out)
 
 
-def warn_of_cut(bag: Bag, who: str = 'softarm bag') -> None:
-    """Warn on standard error if a bag is truncated."""
-    if bag.is_cut:
-        sys.stderr.write(
-            f'{who}: the recorder of {bag.path} was killed: only what it had written is read\n'
-        )
-
-
-def _recovered(bag: Path, copies: Path) -> Files:
-    files = sorted(bag.glob('*.mcap')) or sorted(bag.glob('*.db3'))
-    if not files:
-        raise ReaderError('it has neither metadata.yaml nor a .mcap or .db3 file')
-    return Files([recover(file, copies) for file in files])
-
-
-def _source(bag: Path) -> _Source:
+def _source(bag: Path, copies: Path) -> tuple[Files, bool]:
+    """Return the open files of a bag, and whether it is truncated."""
+    metadata, compression = bag / 'metadata.yaml', ''
     if not bag.is_dir():
-        return Reader(bag)
-    metadata = bag / 'metadata.yaml'
-    try:
-        read = checked(read_yaml(metadata), _Metadata)['rosbag2_bagfile_information']
-    except YamlFileError as error:
-        raise ReaderError(f'metadata.yaml: {error}') from error
-    if read.get('compression_mode', '').lower() in ('message', 'file'):
-        return Reader(bag)
-    return Files([bag / Path(file).name for file in read['relative_file_paths']])
+        files = [bag]
+    elif metadata.exists():
+        try:
+            read = checked(read_yaml(metadata), _Metadata)['rosbag2_bagfile_information']
+        except YamlFileError as error:
+            raise ReaderError(f'metadata.yaml: {error}') from error
+        files = [bag / Path(file).name for file in read['relative_file_paths']]
+        compression = read.get('compression_mode', '').lower()
+    else:
+        found = sorted(bag.glob('*.mcap')) or sorted(bag.glob('*.db3'))
+        if not found:
+            raise ReaderError('it has neither metadata.yaml nor a .mcap or .db3 file')
+        files = [recover(file, copies)[0] for file in found]
+        return Files(files, compression, copies), True
+    source = Files(files, compression, copies)
+    return source, source.is_cut
 
 
 def _unreadable(bag: Path, error: Exception) -> BagError:

@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 
 from softarm_cli.bags.file import Bag
 from softarm_cli.errors import BagError
-from softarm_cli.graph.names import nearest
 
 PRESSURES = 'pressures'
 COMMANDS = 'pressure_command'
@@ -196,8 +195,7 @@ def _named(bag: Bag, topics: Collection[str]) -> list[Panel]:
     found = []
     for topic in topics:
         if topic not in held:
-            hint = nearest(topic, held, f'softarm bag info {bag.path} lists all')
-            raise BagError(f'{bag.path} holds no topic {topic}; {hint}')
+            raise bag.missing(topic)
         series: dict[str, list] = {}
         for time_s, message in _read(bag, [topic]):
             for name, value in _numbers(message):
@@ -264,11 +262,8 @@ def _tip_by_model(message: Any) -> Any:
 def _read(bag: Bag, topics: Collection[str | None]) -> Iterator[tuple[float, Any]]:
     """Yield time [s] since the bag's start, by the header or else the recording, and message."""
     connections = [connection for connection in bag.connections if connection.topic in topics]
-    if not connections:
-        return
     first_ns = bag.start_ns
-    for connection, recorded_ns, raw in bag.messages(connections):
-        message = bag.decode(connection, raw)
+    for _, recorded_ns, message in bag.decoded(connections):
         header = getattr(message, 'header', None)
         stamp_ns = header.stamp.sec * 1_000_000_000 + header.stamp.nanosec if header else 0
         yield ((stamp_ns or recorded_ns) - first_ns) * 1e-9, message

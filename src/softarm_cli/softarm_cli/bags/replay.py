@@ -7,7 +7,6 @@ from rosbags.interfaces import Connection
 from softarm_cli.bags.file import Bag
 from softarm_cli.errors import BagError
 from softarm_cli.graph.command_topics import is_command
-from softarm_cli.graph.names import nearest
 
 CLOCK = '/clock'
 IMAGE = 'sensor_msgs/msg/Image'
@@ -58,8 +57,7 @@ def choose(bag: Bag, replay: Replay) -> tuple[list[Connection], dict[str, str]]:
     held = [connection.topic for connection in bag.connections]
     unknown = sorted(set(replay.topics) - set(held))
     if unknown:
-        hint = nearest(unknown[0], held, f'softarm bag info {bag.path} lists all')
-        raise BagError(f'{bag.path} holds no topic {unknown[0]}; {hint}')
+        raise bag.missing(unknown[0])
     sent, left_out = [], {}
     for connection in bag.connections:
         topic, kind = connection.topic, connection.msgtype
@@ -110,16 +108,16 @@ class CameraFrames:
         self._bag, self._frames = bag, set()
         for connection in sent:
             if connection.msgtype == _INFO:
-                for _, _, raw in bag.messages([connection]):
-                    self._frames.add(bag.decode(connection, raw).header.frame_id)
+                for _, _, info in bag.decoded([connection]):
+                    self._frames.add(info.header.frame_id)
                     break
 
-    def left_out(self, connection: Connection, raw: bytes) -> bool:
-        """Return whether a message holds static transforms of other frames only."""
+    def left_out(self, connection: Connection, at_ns: int, raw: bytes) -> bool:
+        """Return whether a message holds static transforms of other frames only, or is damaged."""
         if not is_shared(connection.topic):
             return False
-        transforms = self._bag.decode(connection, raw).transforms
-        return not {t.child_frame_id for t in transforms} & self._frames
+        message = self._bag.decode(connection, at_ns, raw)
+        return message is None or not {t.child_frame_id for t in message.transforms} & self._frames
 
 
 def check_namespaces(bag: Bag, replay: Replay, sent: list[Connection]) -> None:

@@ -79,8 +79,9 @@ def play(
     bag: Path,
     replay: Replay = Replay(),  # noqa: B008
     stop: threading.Event | None = None,
-    on_start: Callable[[dict[str, str]], None] = lambda left_out: None,
+    on_start: Callable[[Bag, dict[str, str]], None] = lambda bag, left_out: None,
     on_message: Callable[[float], None] = lambda elapsed_s: None,
+    is_quiet: bool = False,
 ) -> int:
     """Publish the messages of a bag at their recorded intervals; return their number.
 
@@ -88,21 +89,22 @@ def play(
         bag: Folder of the bag.
         replay: Options.
         stop: Ends the replay early when set.
-        on_start: Callback before the first message with the reasons for omitted topics.
+        on_start: Callback before the first message with the bag and the reasons for omitted topics.
         on_message: Callback after each message with its recorded time since the first [s].
+        is_quiet: See `open_bag`.
 
     Raises:
         BagError: If the bag cannot be read, or may not be played into this graph; earlier
             messages have been sent then.
     """
     stop = stop or threading.Event()
-    with open_bag(bag) as opened:
+    with open_bag(bag, is_quiet) as opened:
         sent, left_out = choose(opened, replay)
         check_namespaces(opened, replay, sent)
         with Graph(replay.domain) as graph:
             graph.discover()
             _refuse(graph, sent, replay)
-            on_start(left_out)
+            on_start(opened, left_out)
             publishers = {
                 connection.id: _publisher(graph, connection, replay) for connection in sent
             }
@@ -148,7 +150,7 @@ def _send(
             break
         checked_s = _check_again(graph, sent, replay, checked_s)
         publisher = publishers[connection.id]
-        if publisher is not None and not (frames and frames.left_out(connection, raw)):
+        if publisher is not None and not (frames and frames.left_out(connection, at_ns, raw)):
             publisher.publish(bytes(raw))
             count += 1
             if answers is not None:

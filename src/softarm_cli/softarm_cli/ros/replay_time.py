@@ -21,6 +21,7 @@ TICK_NS = 10_000_000
 _FIRST_ANSWER_S = 300.0  # a detector may compile
 _ANSWER_S = 5.0
 _LATEST_IMAGES = 8  # incomplete stamps that detectors keep
+_HEADER_BYTES = 12  # of an image up to the end of its stamp
 
 _log = logging.getLogger(__name__)
 
@@ -95,7 +96,7 @@ class ImageAnswers:
 
     def wait_after(self, connection: Connection, raw: bytes, stop: threading.Event) -> float:
         """Wait if this message completes the images of one stamp; return the duration [s]."""
-        if connection.topic not in self._topics:
+        if connection.topic not in self._topics or len(raw) < _HEADER_BYTES:
             return 0.0
         stamp_ns = _stamp_ns(raw)
         sent = self._partial.setdefault(stamp_ns, set())

@@ -137,9 +137,7 @@ def test_a_driver_that_starts_ends_the_replay(tmp_path):
 
     def replay():
         try:
-            play(
-                slow, Replay(topics=(PRESSURES,), rate=0.1), on_start=lambda left_out: entered.set()
-            )
+            play(slow, Replay(topics=(PRESSURES,), rate=0.1), on_start=lambda *_: entered.set())
         except BagError as error:
             raised.append(error)
 

@@ -123,7 +123,7 @@ def words_of(path, plugin, **qos):
 def words_in(path):
     with open_bag(path) as bag:
         assert len(bag.connections) == 1
-        return bag.is_cut, [bag.decode(link, raw).data for link, _, raw in bag.messages()]
+        return bag.is_cut, [m.data for _, _, m in bag.decoded(bag.connections)]
 
 
 WORDS = ['word 0', 'word 1', 'word 2']
