@@ -67,7 +67,7 @@ class NewestPair:
                 else 'only depth images come'
             )
         return (
-            f'stamps of colour and depth differ by {abs(colour - depth) / 1e6:.0f} ms: turn '
+            f'stamps of colour and depth differ by {abs(colour - depth) / 1e6:.6g} ms: turn '
             'enable_sync on'
         )
 
