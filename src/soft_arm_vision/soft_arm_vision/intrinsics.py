@@ -14,6 +14,7 @@ from soft_arm_vision.errors import VisionError
 
 # Termination of the iteration that undistorts a pixel (criteria, steps, error [px]).
 UNDISTORTED = cv2.TERM_CRITERIA_COUNT + cv2.TERM_CRITERIA_EPS, 60, 1e-9
+SAME_WITHIN_PX = 1.0  # difference of intrinsics that state the same view
 MARGIN_PX = 0.1  # error that may be left where it is checked
 CHECKED = 9  # rows and columns of pixels over the image whose distortion must be undone
 DISTORTIONS = 0, 4, 5, 8, 12, 14  # numbers of coefficients that OpenCV knows
@@ -85,12 +86,28 @@ class Intrinsics:
         """Intrinsics of a sensor_msgs/CameraInfo.
 
         Raises:
-            VisionError: As for the values, and if the lens model is not OpenCV's.
+            VisionError: As for the values, and if the lens model is not OpenCV's, the image is
+                binned or a part of the sensor's, or k and p contradict each other.
         """
         if info.distortion_model not in MODELS:
             raise VisionError(
                 f'lens model {info.distortion_model[:40]!r}: only '
                 f'{" and ".join(MODELS[:2])} are known; rectify the images'
+            )
+        roi = info.roi.x_offset, info.roi.y_offset, info.roi.width, info.roi.height
+        if max(info.binning_x, info.binning_y) > 1 or (
+            any(roi) and roi != (0, 0, info.width, info.height)
+        ):
+            raise VisionError(
+                f'camera info states binning {info.binning_x} x {info.binning_y} and roi (x, y, '
+                f'width, height) {roi}: only images of the full resolution of k can be used'
+            )
+        k, p = np.reshape(info.k, (3, 3)), np.reshape(info.p, (3, 4))[:, :3]
+        is_plain = not any(info.d) and np.array_equal(np.reshape(info.r, (3, 3)), np.eye(3))
+        if is_plain and p.any() and not np.allclose(k, p, rtol=1e-3, atol=SAME_WITHIN_PX):
+            raise VisionError(
+                f'camera info without distortion states k {k.ravel().tolist()} but p '
+                f'{p.ravel().tolist()}: one of them is wrong; calibrate the camera'
             )
         return _of_numbers(
             info.width,
@@ -101,6 +118,14 @@ class Intrinsics:
             info.k[5],
             tuple(map(float, info.d)),
         )
+
+    def sees_as(self, other: 'Intrinsics') -> bool:
+        """Return whether another image has the same size, and the same rays within a pixel."""
+        if (self.width, self.height) != (other.width, other.height):
+            return False
+        corners = np.array([[0, 0], [self.width, 0], [0, self.height], [self.width, self.height]])
+        apart_px = self.focal_px * np.abs(self.rays(corners) - other.rays(corners))
+        return bool(apart_px.max() < SAME_WITHIN_PX)
 
     @property
     def focal_px(self) -> float:

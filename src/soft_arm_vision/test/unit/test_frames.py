@@ -22,6 +22,8 @@ def header(frame_id='rgb'):
 def info(frame_id='rgb', **changes):
     k = [10.0, 0.0, 3.5, 0.0, 10.0, 2.5, 0.0, 0.0, 1.0]
     given = {'width': WIDTH, 'height': HEIGHT, 'k': k, 'd': [], 'distortion_model': 'plumb_bob'}
+    given |= {'r': np.eye(3).ravel(), 'p': np.zeros(12), 'binning_x': 0, 'binning_y': 0}
+    given['roi'] = SimpleNamespace(x_offset=0, y_offset=0, width=0, height=0)
     return SimpleNamespace(header=header(frame_id), **given | changes)
 
 
@@ -87,6 +89,21 @@ def test_depth_of_another_frame_is_aligned_or_refused():
     assert made.frame(*pair).depth_m[2, 3] == pytest.approx(0.6)
     made.frame(*pair)
     assert asked == [('rgb', 'infrared')]
+
+
+@pytest.mark.parametrize(
+    'changes',
+    [
+        {'binning_x': 2},
+        {'roi': SimpleNamespace(x_offset=1, y_offset=0, width=WIDTH - 1, height=HEIGHT)},
+        {'p': [20.0, 0, 3.5, 0, 0, 20.0, 2.5, 0, 0, 0, 1.0, 0]},
+    ],
+)
+def test_a_camera_info_of_other_pixels_is_refused(changes):
+    made = source()
+    made.take_info(info(**changes))
+    with pytest.raises(VisionError, match='camera info'):
+        made.frame(image(RGB, 'rgb8'), image(MM, '16UC1'))
 
 
 @pytest.mark.parametrize(

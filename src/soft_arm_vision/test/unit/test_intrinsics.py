@@ -58,6 +58,11 @@ def test_lens_model_of_a_fish_eye_is_refused():
         height=480,
         k=[607.0, 0, 320.0, 0, 607.0, 240.0, 0, 0, 1.0],
         d=[0.1, 0.0, 0.0, 0.0],
+        r=np.eye(3).ravel(),
+        p=np.zeros(12),
+        binning_x=0,
+        binning_y=0,
+        roi=SimpleNamespace(x_offset=0, y_offset=0, width=0, height=0),
     )
     for model in ('plumb_bob', 'rational_polynomial', ''):
         assert (
