@@ -19,7 +19,7 @@ from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 
 # Number, channels and OpenCV's conversion to RGB of each encoding.
-_COLOURS: dict[str, tuple[type, int, int | None]] = {
+COLOURS: dict[str, tuple[type, int, int | None]] = {
     'rgb8': (np.uint8, 3, None),
     'bgr8': (np.uint8, 3, cv2.COLOR_BGR2RGB),
     'rgba8': (np.uint8, 4, cv2.COLOR_RGBA2RGB),
@@ -32,7 +32,7 @@ _COLOURS: dict[str, tuple[type, int, int | None]] = {
     'bayer_gbrg8': (np.uint8, 1, cv2.COLOR_BayerGR2RGB),
     'bayer_grbg8': (np.uint8, 1, cv2.COLOR_BayerGB2RGB),
 }
-_DEPTHS: dict[str, tuple[type, int, int | None]] = {
+DEPTHS: dict[str, tuple[type, int, int | None]] = {
     '16UC1': (np.uint16, 1, None),
     'mono16': (np.uint16, 1, None),
     '32FC1': (np.float32, 1, None),
@@ -73,6 +73,7 @@ class FrameSource:
         frame_id: Frame that the colour images must be in; None: any.
         correction: Systematic errors of the camera.
         pose_of: Pose of the depth camera in the colour camera, for depth that is not aligned.
+        is_aligned: Whether depth is aligned to colour; None: decided by frames and camera infos.
 
     Attributes:
         intrinsics: Corrected intrinsics of the colour images; None while they are unknown.
@@ -85,9 +86,11 @@ class FrameSource:
         frame_id: str | None = None,
         correction: CameraCorrection = NO_CORRECTION,
         pose_of: PoseOf = _unknown,
+        is_aligned: bool | None = None,
     ):
         self._required, self._camera, self._correction = frame_id, camera, correction
-        self._pose_of = pose_of
+        self._pose_of, self._is_aligned = pose_of, False if camera.align_depth else is_aligned
+        self._colour_camera: Intrinsics | None = None
         self.frame_id = frame_id
         self.intrinsics: Intrinsics | None = None
         self._why_none = 'no usable camera info yet: does the camera publish it?'
@@ -103,12 +106,13 @@ class FrameSource:
         try:
             self._check_frame(info.header.frame_id)
             self.frame_id = info.header.frame_id
-            self.intrinsics = self._correction.intrinsics(Intrinsics.of_camera_info(info))
+            self._colour_camera = Intrinsics.of_camera_info(info)
+            self.intrinsics = self._correction.intrinsics(self._colour_camera)
         except VisionError as error:
             self._why_none, self.intrinsics = str(error), None
 
     def take_depth_info(self, info: Any) -> None:
-        """Take the intrinsics of depth images that are not aligned to colour: they are aligned."""
+        """Take the intrinsics of the depth images, which tell whether they are aligned."""
         try:
             self._depth_camera = Intrinsics.of_camera_info(info)
         except VisionError:
@@ -127,16 +131,36 @@ class FrameSource:
         if intrinsics is None:
             raise VisionError(self._why_none)
         self._check_frame(colour.header.frame_id)
-        rgb = _picture('colour', colour, _COLOURS)
-        measured = _picture('depth', depth, _DEPTHS)
+        if colour.header.frame_id != self.frame_id:
+            raise VisionError(
+                f'colour is in frame {colour.header.frame_id[:60]!r}, its camera info in '
+                f'{str(self.frame_id)[:60]!r}: give the camera info of these images'
+            )
+        rgb = _picture('colour', colour, COLOURS)
+        measured = _picture('depth', depth, DEPTHS)
         if measured.dtype == np.uint16:
             measured = measured * np.float32(self._camera.depth_unit_m)
         depth_m = self._correction.depth_m(measured)
         frames = colour.header.frame_id, depth.header.frame_id
-        if self._depth_camera is not None or frames[0] != frames[1]:
+        if not self._comes_aligned(*frames):
             depth_m = self._aligned(depth_m, intrinsics, *frames)
         check_images(rgb, depth_m, intrinsics)
         return Frame(stamp_ns(colour.header.stamp), frames[0], rgb, depth_m, intrinsics)
+
+    def _comes_aligned(self, colour_id: str, depth_id: str) -> bool:
+        if self._is_aligned is not None:
+            return self._is_aligned
+        colour, depth = self._colour_camera, self._depth_camera
+        if colour is None or depth is None:
+            return colour_id == depth_id
+        if colour.sees_as(depth) != (colour_id == depth_id):
+            stated = 'equal' if colour.sees_as(depth) else 'differ'
+            raise VisionError(
+                f'depth is in frame {depth_id[:60]!r}, colour in {colour_id[:60]!r}, but their '
+                f'camera infos {stated}: if depth is aligned, give --aligned-depth; if not, set '
+                'align_depth in the rig file'
+            )
+        return colour_id == depth_id
 
     def _aligned(
         self, depth_m: np.ndarray, intrinsics: Intrinsics, colour_id: str, depth_id: str
@@ -144,9 +168,9 @@ class FrameSource:
         depth_camera = self._depth_camera
         if depth_camera is None:
             raise VisionError(
-                f'depth in frame {depth_id[:60]!r} is not aligned to colour in {colour_id[:60]!r}, '
-                'and depth/camera_info, which alignment needs, is missing or unusable: '
-                'publish it, or turn align_depth on'
+                f'depth in frame {depth_id[:60]!r} is not aligned to colour in {colour_id[:60]!r} '
+                'and has no usable camera info: publish it, turn align_depth on, or give '
+                '--aligned-depth for a recording'
             )
         if self._T_colour_depth is None:
             self._T_colour_depth = self._pose_of(colour_id, depth_id)
@@ -171,8 +195,8 @@ def _picture(
     """Return the pixels of a message: (h, w, 3) uint8, RGB, or depth as it came, (h, w)."""
     if message.encoding not in encodings:
         raise VisionError(
-            f'{what} of encoding {message.encoding[:20]!r} cannot be used: set the camera to one '
-            f'of {", ".join(encodings)}'
+            f'{what} of encoding {message.encoding[:20]!r} cannot be used: record or convert to '
+            f'one of {", ".join(encodings)}'
         )
     number, channels, conversion = encodings[message.encoding]
     kind = np.dtype(number).newbyteorder('>' if message.is_bigendian else '<')

@@ -1,36 +1,25 @@
 """Read frames and poses of an open bag (rosbag2, MCAP or SQLite) without ROS."""
 
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from soft_arm_calibration.bags.bag_cameras import CameraTopics, find_camera
 from soft_arm_control.errors import MessageError
 from soft_arm_control.tip_covariance import position_covariance
 from soft_arm_description.poses import PoseError, pose_matrix, tracked_pose
 from soft_arm_description.rig import VIRTUAL, Rig, RigCamera
 from soft_arm_vision.calibration.camera_correction import NO_CORRECTION, CameraCorrection
+from soft_arm_vision.compressed_images import as_image
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.frames import Frame, FrameSource, stamp_ns
 from soft_arm_vision.pairing import Kind, Pairing
 from softarm_cli.bags.file import Bag
 
-_COLOUR = (
-    'color/image_raw',
-    'rgb/image_raw',
-    'color/image_rect_raw',
-    'rgb/image_rect_color',
-    'color/image_rect',
-    'rgb/image_rect',
-)
-_DEPTH = tuple(
-    f'{kind}/{image}'
-    for kind in ('aligned_depth_to_color', 'depth_registered', 'depth_to_rgb', 'depth')
-    for image in ('image_raw', 'image_rect_raw', 'image_rect', 'image')
-)
 _TF = 'tf2_msgs/msg/TFMessage'
 
 
@@ -41,55 +30,13 @@ class BagFrame(Frame):
     recorded_ns: int
 
 
-@dataclass(frozen=True)
-class CameraTopics:
-    """Full names of the topics of one camera: images, and camera info of the colour images."""
-
-    colour: str
-    depth: str
-    info: str
-
-    @property
-    def depth_info(self) -> str:
-        """Full name of the camera info of the depth images."""
-        return f'{self.depth.rpartition("/")[0]}/camera_info'
-
-
-@dataclass(frozen=True)
-class BagTopics:
-    """Full names of the relevant topics in a bag; None if the bag has no such topic.
-
-    Attributes:
-        camera: Images of the first camera.
-        tip_pose: Pose detected when the bag was recorded.
-        truth: True pose of the ring.
-    """
-
-    camera: CameraTopics | None
-    tip_pose: str | None
-    truth: str | None
-
-
-def find_topics(bag: Bag) -> BagTopics:
-    """Return the relevant topics of a bag, by type and usual names, in any namespace."""
-
-    def first(kind: str, end: str) -> str | None:
-        return next(iter(topics_of(bag, kind, end)), None)
-
-    return BagTopics(
-        next(iter(cameras(bag)), None),
-        first('geometry_msgs/msg/PoseWithCovarianceStamped', '/tip_pose'),
-        first('geometry_msgs/msg/PoseStamped', '/debug/tip_truth'),
-    )
-
-
 def check_devices(bag: Bag, rig: Rig) -> None:
     """Refuse to calibrate a real rig by a bag of virtual devices: only they know the true pose.
 
     Raises:
         VisionError: Names the topic that shows it.
     """
-    truth = find_topics(bag).truth
+    truth = next(iter(topics_of(bag, 'geometry_msgs/msg/PoseStamped', '/debug/tip_truth')), None)
     if truth is not None and rig.devices != VIRTUAL:
         raise VisionError(
             f'{bag.path} was recorded on virtual devices, as its topic {truth} shows, but rig '
@@ -102,40 +49,17 @@ def topics_of(bag: Bag, kind: str, end: str) -> list[str]:
     return [c.topic for c in bag.connections if c.msgtype == kind and c.topic.endswith(end)]
 
 
-def cameras(bag: Bag) -> list[CameraTopics]:
-    """Return the topics of each camera with colour, depth and camera info, the likeliest first."""
-    kinds = {c.topic: c.msgtype for c in bag.connections}
-    return [CameraTopics(*names) for names in _cameras(kinds)]
-
-
-def _cameras(kinds: dict[str, str]) -> Iterator[tuple[str, str, str]]:
-    """Yield the topics of colour, depth and camera info of each camera."""
-    for end in _COLOUR:
-        for name in sorted(kinds):
-            if kinds[name] == 'sensor_msgs/msg/Image' and name.endswith(f'/{end}'):
-                camera, info = name.removesuffix(end), f'{name.rpartition("/")[0]}/camera_info'
-                depth = next(
-                    (
-                        camera + d
-                        for d in _DEPTH
-                        if kinds.get(camera + d) == 'sensor_msgs/msg/Image'
-                    ),
-                    None,
-                )
-                if depth is not None and kinds.get(info) == 'sensor_msgs/msg/CameraInfo':
-                    yield name, depth, info
-
-
 def read_frames(
     bag: Bag,
     camera: RigCamera,
     topics: CameraTopics | None = None,
     correction: CameraCorrection = NO_CORRECTION,
 ) -> Iterator[BagFrame]:
-    """Yield the frames of colour and depth with the same stamp, in order.
+    """Yield the frames of colour and depth, in order.
 
-    Depth in another frame than colour is aligned by its camera info and the bag's /tf_static. At
-    the end a line on standard error counts the images that are in no frame.
+    Depth that is not aligned to colour is aligned by its camera info and the bag's /tf_static. At
+    the end, lines on standard error state how many images are in no frame, and by how much the
+    stamps of depth differ from those of colour.
 
     Args:
         bag: An open bag.
@@ -144,40 +68,58 @@ def read_frames(
         correction: Systematic errors of the camera.
 
     Raises:
-        VisionError: If the bag has no images, or they cannot be used.
+        VisionError: If the bag has no images, or none of them can be used.
         BagError: If the bag is damaged.
     """
-    topics = topics or find_topics(bag).camera
-    if topics is None:
-        raise VisionError(
-            f'bag {bag.path} holds no colour with depth and camera_info: record again with '
-            'softarm bag record --images -o FOLDER'
-        )
+    topics = topics or find_camera(bag)
     source = FrameSource(
         camera,
         correction=correction,
         pose_of=lambda target, source: _static_pose(bag, target, source),
+        is_aligned=topics.is_aligned,
     )
-    pairing, depth_info, known = Pairing(keep_all=True), None, False
+    take = {topics.info: source.take_info}
+    if topics.depth_info is not None:
+        take.setdefault(topics.depth_info, source.take_depth_info)
+    for topic in take:
+        for _, _, info in messages(bag, (topic,)):
+            take[topic](info)  # images may precede it
+            break
     kinds: dict[str, Kind] = {topics.colour: 'colour', topics.depth: 'depth'}
-    read = *kinds, topics.info, topics.depth_info
-    for topic, at_ns, message in messages(bag, read):
-        if topic == topics.info:
-            source.take_info(message)
-            known = True
-        if topic == topics.depth_info:
-            depth_info = message
-        if topic in kinds and (pair := pairing.put(kinds[topic], message)) and known:
-            colour, depth = pair
-            if depth.header.frame_id != colour.header.frame_id and depth_info is not None:
-                source.take_depth_info(depth_info)
-            yield BagFrame(**vars(source.frame(colour, depth)), recorded_ns=at_ns)
+    pairing, count, unusable = Pairing(keep_all=True, unequal=True), 0, Counter[str]()
+    for topic, at_ns, message in messages(bag, (*kinds, *take)):
+        if topic in take:
+            take[topic](message)
+        elif pair := pairing.put(kinds[topic], message):
+            try:
+                frame = source.frame(*map(as_image, pair))
+            except VisionError as error:
+                unusable[str(error)] += 1
+                continue
+            count += 1
+            yield BagFrame(**vars(frame), recorded_ns=at_ns)
+    notes = _notes(pairing, unusable)
+    if not count:
+        raise VisionError(f'{bag.path} has no usable frame: {"; ".join(notes) or "no images"}')
+    sys.stderr.writelines(f'{bag.path}: {note}\n' for note in notes)
+
+
+def _notes(pairing: Pairing, unusable: Counter[str]) -> list[str]:
+    """Return what is unusual in the images that were read."""
+    notes = [f'{count} are left out: {why}' for why, count in unusable.most_common(3)]
     if any(pairing.unpaired.values()):
         unpaired = ' and '.join(f'{count} {kind}' for kind, count in pairing.unpaired.items())
-        sys.stderr.write(
-            f'{bag.path}: {unpaired} images are left out: no image of the other kind has their '
-            'stamp\n'
+        apart = '' if (ms := pairing.apart_ms) is None else f'; their stamps differ by {ms:.3f} ms'
+        notes.append(
+            f'{unpaired} images are left out: no image of the other kind has their stamp{apart}'
         )
+    if any(pairing.differences_ns):
+        median_ms = 1e-6 * float(np.median(pairing.differences_ns))
+        notes.append(
+            f'stamps of depth differ from those of colour by {median_ms:.3f} ms (median): the '
+            'tip may have moved meanwhile'
+        )
+    return notes
 
 
 def _static_pose(bag: Bag, target: str, source: str) -> np.ndarray:

@@ -6,12 +6,14 @@ The filter takes pressures and tips in the order of the recording: images and
 `tip_pose` at their recording time. The result is deterministic.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from soft_arm_calibration.bags.arm_files import ArmFiles
+from soft_arm_calibration.bags.bag_cameras import CameraChoice, has_images, no_camera
 from soft_arm_calibration.bags.detector_report import DetectorReport, detector_report
 from soft_arm_calibration.bags.recorded import (
     Pressures,
@@ -62,6 +64,7 @@ def estimate(
     files: ArmFiles,
     namespace: str | None = None,
     truth: str | None = None,
+    choice: CameraChoice = CameraChoice(),  # noqa: B008
     report: Callable[[], None] = lambda: None,
 ) -> BagTracks:
     """Return the tip by each estimator that a bag has the data for.
@@ -71,6 +74,7 @@ def estimate(
         files: The arm.
         namespace: Namespace of the arm; None: the only one in the bag.
         truth: Full name of the topic of the true pose; None: the topic of a virtual rig.
+        choice: Options of the camera.
         report: Called after every image.
 
     Raises:
@@ -78,9 +82,11 @@ def estimate(
             compare.
         VisionError: If the images cannot be used.
     """
-    topics = find_topics(bag, namespace, truth, files.mounting)
+    topics = find_topics(bag, namespace, truth, files.mounting, choice)
     tracks: dict[str, Track] = {}
     left_out: dict[str, str] = {}
+    if files.mounting is not None and topics.camera is None and has_images(bag):
+        left_out['images'] = f'the bag {no_camera(bag)}'
     pressures = None
     if topics.pressures is not None:
         pressures = read_pressures(bag, topics.pressures, files.robot)
@@ -100,7 +106,7 @@ def estimate(
     if len(tips.stamps_ns):
         tracks[VISION] = Track.of(tips.stamps_ns, tips.points_m)
     else:
-        left_out[VISION] = _why_no_tips(bag, topics, files)
+        left_out[VISION] = _why_no_tips(tips, topics, files)
     if pressures is not None:
         for name, arm in files.models.items():
             q = arm.q_at(arm.clip_pressures(pressures.values_pa))
@@ -136,12 +142,13 @@ def estimate(
     )
 
 
-def _why_no_tips(bag: Bag, topics: Topics, files: ArmFiles) -> str:
+def _why_no_tips(tips: Tips, topics: Topics, files: ArmFiles) -> str:
     if topics.camera is not None:
-        return 'the tip was found in no image'
+        why = Counter(tips.misses).most_common(1)[0][0] if tips.misses else 'no frame'
+        return f'the tip was found in no image: {why}'
     if topics.tip_pose is not None:
         return f'{topics.tip_pose} holds no pose'
-    return files.lacking.get('extrinsics', 'the bag holds neither images nor tip_pose')
+    return files.lacking.get('extrinsics', 'the bag holds no tip_pose and no images of a camera')
 
 
 def _filtered(bias_filter: BiasFilter, pressures: Pressures, tips: Tips | None) -> Track:

@@ -7,7 +7,8 @@ import numpy as np
 
 from soft_arm_calibration.bags import bag_frames
 from soft_arm_calibration.bags.arm_files import ArmFiles
-from soft_arm_calibration.bags.bag_frames import BagPoses, CameraTopics
+from soft_arm_calibration.bags.bag_cameras import CameraChoice, CameraTopics, cameras
+from soft_arm_calibration.bags.bag_frames import BagPoses
 from soft_arm_description.named_values import pressures_from_msg
 from soft_arm_description.robot import Robot
 from soft_arm_vision.calibration.mounting import Mounting
@@ -16,7 +17,6 @@ from soft_arm_vision.ring.detector import Detection
 from soft_arm_vision.ring_tracker import RingTracker
 from softarm_cli.bags.file import Bag
 from softarm_cli.errors import BagError
-from softarm_cli.graph.names import nearest
 
 _CHAMBERS = 'soft_arm_msgs/msg/ChamberPressures'
 _POSE, _RING = 'geometry_msgs/msg/PoseStamped', 'geometry_msgs/msg/PoseWithCovarianceStamped'
@@ -39,8 +39,11 @@ class Topics:
 
     def used(self) -> dict[str, str]:
         """Return the topics that are read, by their role; images come before recorded poses."""
-        seen = vars(self.camera) if self.camera else {'tip_pose': self.tip_pose}
-        named = {'pressures': self.pressures, **seen, 'truth': self.truth}
+        named = {'pressures': self.pressures, 'tip_pose': self.tip_pose}
+        if (camera := self.camera) is not None:
+            named |= {'tip_pose': None, 'colour': camera.colour, 'depth': camera.depth}
+            named['info'] = camera.info
+        named['truth'] = self.truth
         return {role: topic for role, topic in named.items() if topic is not None}
 
 
@@ -79,7 +82,11 @@ class Tips:
 
 
 def find_topics(
-    bag: Bag, namespace: str | None, truth: str | None, mounting: Mounting | None
+    bag: Bag,
+    namespace: str | None,
+    truth: str | None,
+    mounting: Mounting | None,
+    choice: CameraChoice = CameraChoice(),  # noqa: B008
 ) -> Topics:
     """Return the topics of an arm.
 
@@ -88,6 +95,7 @@ def find_topics(
         namespace: Namespace of the arm; None: the only one in the bag.
         truth: Full name of the topic of the true pose; None: the topic of a virtual rig.
         mounting: The arm's camera; None: its images are not used.
+        choice: Options of the camera.
 
     Raises:
         BagError: If the bag holds no such arm or topic, or several arms, or images of other
@@ -102,15 +110,15 @@ def find_topics(
     truths = bag_frames.topics_of(bag, _POSE, '/debug/tip_truth')
     if truth is not None:
         held = {c.topic: c.msgtype for c in bag.connections}
-        if held.get(truth) != _POSE:
-            poses = [topic for topic, kind in held.items() if kind == _POSE]
-            hint = nearest(truth, poses, f'softarm bag info {bag.path} lists all topics')
-            raise BagError(f'{bag.path} holds no topic {truth} of type {_POSE}; {hint}')
+        if truth not in held:
+            raise bag.missing(truth)
+        if held[truth] != _POSE:
+            raise BagError(f'{truth} in {bag.path} is of type {held[truth]}, not {_POSE}')
     else:
         beside = [topic for topic in truths if topic.startswith(f'{place}/')]
         truth = next(iter(beside or (truths if len(truths) == 1 else [])), None)
     return Topics(
-        own(_CHAMBERS, '/pressures'), own(_RING, '/tip_pose'), _camera(bag, mounting), truth
+        own(_CHAMBERS, '/pressures'), own(_RING, '/tip_pose'), _camera(bag, mounting, choice), truth
     )
 
 
@@ -134,17 +142,13 @@ def _place(bag: Bag, namespace: str | None) -> str:
     return next(iter(places), '')
 
 
-def _camera(bag: Bag, mounting: Mounting | None) -> CameraTopics | None:
-    found = bag_frames.cameras(bag)
+def _camera(bag: Bag, mounting: Mounting | None, choice: CameraChoice) -> CameraTopics | None:
+    found = cameras(bag, choice)
     if mounting is None or not found:
         return None
-    frames = {}
-    for camera in found:
-        for _, _, message in bag_frames.messages(bag, (camera.info,)):
-            frames[message.header.frame_id] = camera
-            break
+    frames = [camera.frame_id for camera in found]
     if mounting.camera_frame in frames:
-        return frames[mounting.camera_frame]
+        return found[frames.index(mounting.camera_frame)]
     raise BagError(
         f'images in {bag.path} are in frame {", ".join(map(repr, frames))}, the extrinsics in '
         f'{mounting.camera_frame!r}: give the --rig or the --extrinsics of this camera'

@@ -7,7 +7,11 @@ from argparse import Namespace
 
 from tqdm import tqdm
 
-from soft_arm_calibration.cli.camera_options import add_tip_source
+from soft_arm_calibration.cli.camera_options import (
+    add_recorded_camera,
+    add_tip_source,
+    camera_choice,
+)
 from soft_arm_description.options import add_rig, add_robot
 from soft_arm_io.command_line import CommandLine, input_file, input_path, plot_file
 from soft_arm_vision.errors import VisionError
@@ -46,6 +50,7 @@ def main(argv: list[str]) -> int:
     add_rig(parser)
     parser.add_argument('--extrinsics', type=input_file, help='another extrinsics file')
     add_tip_source(parser)
+    add_recorded_camera(parser)
     parser.add_argument(
         '--namespace', type=graph_name, help='namespace of the arm, if a bag holds several'
     )
@@ -84,7 +89,14 @@ def _evaluate(options: Namespace) -> int:
         for path in options.bags:
             with open_bag(path) as bag:
                 found.append(
-                    estimate(bag, files, options.namespace, options.truth, progress.update)
+                    estimate(
+                        bag,
+                        files,
+                        options.namespace,
+                        options.truth,
+                        camera_choice(options),
+                        progress.update,
+                    )
                 )
     comparison = compare(found)
     if options.plot is not None:

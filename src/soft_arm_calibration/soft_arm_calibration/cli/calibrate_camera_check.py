@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tqdm import tqdm
 
-from soft_arm_calibration.cli.camera_options import add_running_camera, add_tip_source
+from soft_arm_calibration.cli.camera_options import (
+    add_recorded_camera,
+    add_running_camera,
+    add_tip_source,
+    camera_choice,
+)
 from soft_arm_description.calibrate import Calibrated, calibration_parser, run_calibration
 from soft_arm_description.calibration import Measurement
 from soft_arm_description.depth_sensor import sensor_of
@@ -50,6 +55,7 @@ def main(argv: list[str] | None = None) -> int:
         help='how long the running camera is watched (default: %(default)s)',
     )
     add_running_camera(parser)
+    add_recorded_camera(parser)
     parser.add_argument(
         '--apply',
         action='store_true',
@@ -106,12 +112,14 @@ def _frames(
 ) -> Iterator[tuple[Iterator['Frame'], Devices]]:
     """Give the images of a bag or of the running camera, and on which devices they were taken."""
     if options.bag is not None:
+        from soft_arm_calibration.bags.bag_cameras import find_camera
         from soft_arm_calibration.bags.bag_frames import check_devices, read_frames
         from softarm_cli.bags.file import open_bag
 
         with open_bag(options.bag) as bag:
             check_devices(bag, rig)
-            yield read_frames(bag, rig.camera, None, correction), rig.devices
+            topics = find_camera(bag, camera_choice(options))
+            yield read_frames(bag, rig.camera, topics, correction), rig.devices
         return
     from soft_arm_calibration.ros.camera_session import CameraSession
 

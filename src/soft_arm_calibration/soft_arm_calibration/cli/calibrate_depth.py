@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from tqdm import tqdm
 
+from soft_arm_calibration.cli.camera_options import add_recorded_camera, camera_choice
 from soft_arm_calibration.virtual import virtual_device
 from soft_arm_description.calibrate import Calibrated, calibration_parser, run_calibration
 from soft_arm_description.calibration import Measurement
@@ -45,6 +46,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         'bag', nargs='?', type=input_path, help='bag with colour, aligned depth and camera info'
     )
+    add_recorded_camera(parser)
     parser.add_argument(
         '--board-m',
         nargs=2,
@@ -128,12 +130,14 @@ def _measure(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
 
 
 def _recorded(options: Namespace, rig: Rig) -> Iterator[Pictures]:
+    from soft_arm_calibration.bags.bag_cameras import find_camera
     from soft_arm_calibration.bags.bag_frames import check_devices, read_frames
     from softarm_cli.bags.file import open_bag
 
     with open_bag(options.bag) as bag:
         check_devices(bag, rig)
-        for frame in islice(read_frames(bag, rig.camera), 0, None, options.every):
+        topics = find_camera(bag, camera_choice(options))
+        for frame in islice(read_frames(bag, rig.camera, topics), 0, None, options.every):
             yield frame.rgb, frame.depth_m, frame.intrinsics
 
 

@@ -6,7 +6,8 @@ import pytest
 from rosbags.rosbag2 import Reader, StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
-from soft_arm_calibration.bags.bag_frames import find_topics, read_frames, read_poses
+from soft_arm_calibration.bags.bag_cameras import cameras
+from soft_arm_calibration.bags.bag_frames import read_frames, read_poses
 from soft_arm_calibration.cli import bag_evaluate
 from soft_arm_description.rig import RigCamera
 from soft_arm_training.cli import vision_extract
@@ -20,7 +21,7 @@ BAG = Path(__file__).parents[3] / 'soft_arm_calibration/test/data/virtual_rig_ba
 def test_bag_is_read_whole():
     with open_bag(BAG) as bag:
         frames = list(read_frames(bag, CAMERA))
-        truth = read_poses(bag, find_topics(bag).truth)
+        truth = read_poses(bag, '/virtual_rig/debug/tip_truth')
     assert [f.stamp_ns for f in frames] == truth.stamps_ns.tolist() and len(frames) == 6
     assert frames[0].rgb.shape == (240, 320, 3) and frames[0].depth_m.shape == (240, 320)
     assert 0.2 < np.median(frames[0].depth_m[frames[0].depth_m > 0]) < 2.0
@@ -122,9 +123,9 @@ def test_topics_are_found_by_type_and_usual_names(tmp_path, names):
     )
     path = written(tmp_path / 'bag', [*others, *renamed(dict(zip(olds, names, strict=True)))])
     with open_bag(path) as bag:
-        found = find_topics(bag)
+        found = cameras(bag)[0]
         assert len(list(read_frames(bag, CAMERA))) == 6
-    assert (*vars(found.camera).values(), found.truth, found.tip_pose) == (*names, None)
+    assert (found.colour, found.depth, found.info) == names[:3]
 
 
 def by_kind(left_out=0):
@@ -166,6 +167,7 @@ def beside(path, *, link=True, info=True, w=1.0):
             message.header.frame_id = frame
         elif kind == kinds['info'] and info:
             message.header.frame_id = frame
+            message.k, message.p = 1.01 * message.k, 1.01 * message.p
             other = STORE.serialize_cdr(message, kind)
             messages.append(('/cam/depth/camera_info', kind, other, stamp_ns))
             message.header.frame_id = 'camera_color_optical_frame'

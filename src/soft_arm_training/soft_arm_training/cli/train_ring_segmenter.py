@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from soft_arm_calibration.cli.camera_options import add_recorded_camera, camera_choice
 from soft_arm_description.options import add_rig, add_robot
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import Robot, load_robot
@@ -58,6 +59,7 @@ def main(argv: list[str]) -> int:
         help='labelled bag (`softarm vision label`) whose frames half of the crops are of; '
         'may be repeated',
     )
+    add_recorded_camera(parser)
     add_rig(parser)
     parser.add_argument(
         '--classes',
@@ -218,6 +220,7 @@ def of_bag(bag: Path, options: Namespace) -> Path:
     """Write a data set of the labelled frames of a bag, corrected as the rig says; return it."""
     from tqdm import tqdm
 
+    from soft_arm_calibration.bags.bag_cameras import find_camera
     from soft_arm_calibration.bags.bag_frames import read_frames
     from soft_arm_calibration.bags.labels import read_labels
     from soft_arm_training.bag_samples import labelled_samples
@@ -232,7 +235,8 @@ def of_bag(bag: Path, options: Namespace) -> Path:
         open_bag(bag) as opened,
         tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,
     ):
-        frames = read_frames(opened, rig.camera, correction=correction_of(rig))
+        topics = find_camera(opened, camera_choice(options))
+        frames = read_frames(opened, rig.camera, topics, correction_of(rig))
         samples = labelled_samples(frames, labels, bar.update)
         info = {'description': f'labelled frames of the bag {bag.name}'}
         if not coco.write(folder, samples, (RING_CLASS,), info):

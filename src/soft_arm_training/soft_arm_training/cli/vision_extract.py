@@ -5,7 +5,11 @@ from argparse import Namespace
 
 from tqdm import tqdm
 
-from soft_arm_calibration.cli.camera_options import add_tip_source
+from soft_arm_calibration.cli.camera_options import (
+    add_recorded_camera,
+    add_tip_source,
+    camera_choice,
+)
 from soft_arm_description.depth_sensor import sensor_of
 from soft_arm_description.options import add_rig, add_robot
 from soft_arm_description.rig import load_rig
@@ -30,6 +34,7 @@ def main(argv: list[str]) -> int:
     add_robot(parser)
     add_rig(parser)
     add_tip_source(parser, ('yolact', 'colour'))
+    add_recorded_camera(parser)
     parser.add_argument(
         '--without-masks',
         action='store_true',
@@ -43,6 +48,7 @@ def main(argv: list[str]) -> int:
 
 def _extract(options: Namespace) -> int:
     # Slow to import: after the arguments are checked.
+    from soft_arm_calibration.bags.bag_cameras import find_camera
     from soft_arm_calibration.bags.bag_frames import read_frames
     from soft_arm_training import coco
     from soft_arm_training.bag_samples import bag_samples
@@ -71,7 +77,8 @@ def _extract(options: Namespace) -> int:
         open_bag(options.bag) as bag,
         tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,
     ):
-        frames = read_frames(bag, rig.camera, correction=correction_of(rig))
+        topics = find_camera(bag, camera_choice(options))
+        frames = read_frames(bag, rig.camera, topics, correction_of(rig))
         samples = bag_samples(frames, detector, options.every, bar.update)
         count = coco.write(options.folder, samples, (RING_CLASS,), info)
     print(

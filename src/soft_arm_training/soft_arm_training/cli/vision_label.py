@@ -7,7 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 from tqdm import tqdm
 
-from soft_arm_calibration.cli.camera_options import add_tip_source
+from soft_arm_calibration.cli.camera_options import (
+    add_recorded_camera,
+    add_tip_source,
+    camera_choice,
+)
 from soft_arm_description.depth_sensor import sensor_of
 from soft_arm_description.options import add_rig, add_robot
 from soft_arm_description.rig import load_rig
@@ -33,6 +37,7 @@ def main(argv: list[str]) -> int:
     add_robot(parser)
     add_rig(parser)
     add_tip_source(parser, ('yolact', 'colour'))
+    add_recorded_camera(parser)
     parser.add_argument(
         '--every',
         type=positive_count,
@@ -45,6 +50,7 @@ def main(argv: list[str]) -> int:
 
 def _label(options: Namespace) -> int:
     # Slow to import: after the arguments are checked.
+    from soft_arm_calibration.bags.bag_cameras import find_camera
     from soft_arm_calibration.bags.bag_frames import read_frames
     from soft_arm_calibration.bags.labels import FOLDER, write_labels
     from soft_arm_vision.calibration.camera_correction import correction_of
@@ -61,9 +67,10 @@ def _label(options: Namespace) -> int:
         open_bag(options.bag) as bag,
         tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,
     ):
+        topics = find_camera(bag, camera_choice(options))
 
         def frames() -> Iterator[tuple[int, np.ndarray, Detection]]:
-            read = read_frames(bag, rig.camera, correction=correction)
+            read = read_frames(bag, rig.camera, topics, correction)
             for number, frame in enumerate(read):
                 if number % options.every == 0:
                     found = detector.detect(frame.rgb, frame.depth_m, frame.intrinsics)

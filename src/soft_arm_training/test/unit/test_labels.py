@@ -102,7 +102,9 @@ def test_depth_to_train_on_is_corrected_as_the_rig_says(labelled, tmp_path):
     save_calibration(load_rig(str(rig)), correction, robot, measured, None)
     depths = []
     for name in ('virtual', str(rig)):
-        options = Namespace(output=tmp_path / 'run', robot=robot.name, rig=name)
+        topics = {'colour_topic': None, 'depth_topic': None, 'info_topic': None}
+        given = {'output': tmp_path / 'run', 'robot': robot.name, 'rig': name}
+        options = Namespace(aligned_depth=False, **topics, **given)
         (first, *_) = coco.read(train_ring_segmenter.of_bag(labelled, options), ('ring',))
         depths.append(first.depth[first.depth > 0].astype(float))
     np.testing.assert_allclose(depths[1], 1.1 * depths[0], atol=1.06)  # mm, both rounded

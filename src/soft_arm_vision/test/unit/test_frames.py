@@ -85,10 +85,24 @@ def test_depth_of_another_frame_is_aligned_or_refused():
     pair = image(RGB, 'rgb8'), image(MM, '16UC1', 'infrared')
     with pytest.raises(VisionError, match='not aligned'):
         made.frame(*pair)
-    made.take_depth_info(info('infrared'))
+    k = [5.0, 0.0, 3.5, 0.0, 5.0, 2.5, 0.0, 0.0, 1.0]
+    made.take_depth_info(info('infrared', k=k))
     assert made.frame(*pair).depth_m[2, 3] == pytest.approx(0.6)
     made.frame(*pair)
     assert asked == [('rgb', 'infrared')]
+
+
+def test_frames_and_camera_infos_that_contradict_each_other_are_refused():
+    made, pair = source(), (image(RGB, 'rgb8'), image(MM, '16UC1', 'infrared'))
+    made.take_depth_info(info('infrared'))
+    with pytest.raises(VisionError, match='aligned-depth'):
+        made.frame(*pair)
+    made = source(is_aligned=True)
+    made.take_depth_info(info('infrared'))
+    assert made.frame(*pair).depth_m == pytest.approx(0.5)
+    made.take_info(info('left'))
+    with pytest.raises(VisionError, match="camera info in 'left'"):
+        made.frame(*pair)
 
 
 @pytest.mark.parametrize(
