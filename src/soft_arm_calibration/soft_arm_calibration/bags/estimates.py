@@ -9,6 +9,7 @@ The filter takes pressures and tips in the order of the recording: images and
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from soft_arm_calibration.bags.recorded import (
     read_tips,
     read_truth,
 )
-from soft_arm_calibration.bags.track import Track
+from soft_arm_calibration.bags.track import Track, distances_m
 from soft_arm_control.tip.bias_filter import BiasFilter
 from soft_arm_control.tip_covariance import position_covariance
 from softarm_cli.bags.file import Bag
@@ -124,7 +125,9 @@ def estimate(
                     left_out[ESTIMATE] = 'no tip was seen while pressures were measured'
             else:
                 left_out[ESTIMATE] = left_out[VISION]
-    if len(tracks) + (true_tip is not None) < 2 and (detector is None or not tips.detections):
+    known = tracks | ({} if true_tip is None else {'truth': true_tip})
+    is_judged = detector is not None and (detector.poses > 0 or detector.labelled is not None)
+    if not _share_times(bag, known) and not (is_judged and tips.detections):
         raise BagError(
             f'{bag.path} holds nothing to compare: '
             f'{"; ".join(f"no {name}: {why}" for name, why in left_out.items())}; record with '
@@ -140,6 +143,19 @@ def estimate(
         left_out,
         detector,
     )
+
+
+def _share_times(bag: Bag, tracks: dict[str, Track]) -> bool:
+    """Return whether there are two tracks, which must have a time in common."""
+    if any(len(distances_m(one, other)[0]) for one, other in combinations(tracks.values(), 2)):
+        return True
+    if len(tracks) < 2:
+        return False
+    times = '; '.join(
+        f'{name} {track.stamps_ns[0] * 1e-9:.3f} .. {track.stamps_ns[-1] * 1e-9:.3f} s'
+        for name, track in tracks.items()
+    )
+    raise BagError(f'{bag.path}: the stamps have no time in common: {times}')
 
 
 def _why_no_tips(tips: Tips, topics: Topics, files: ArmFiles) -> str:
