@@ -167,10 +167,12 @@ def beside(path, *, link=True, info=True, w=1.0):
             message.header.frame_id = frame
         elif kind == kinds['info'] and info:
             message.header.frame_id = frame
+            stated = message.k, message.p
             message.k, message.p = 1.01 * message.k, 1.01 * message.p
             other = STORE.serialize_cdr(message, kind)
             messages.append(('/cam/depth/camera_info', kind, other, stamp_ns))
             message.header.frame_id = 'camera_color_optical_frame'
+            message.k, message.p = stated
         messages.append((topic, kind, STORE.serialize_cdr(message, kind), stamp_ns))
     if link:
         vector, turn = types['geometry_msgs/msg/Vector3'], types['geometry_msgs/msg/Quaternion']
@@ -203,7 +205,9 @@ def test_depth_that_is_not_aligned_is_aligned_by_tf(tmp_path):
     assert columns[1] - columns[0] == pytest.approx(moved_px, abs=3)
 
 
-@pytest.mark.parametrize(('lacking', 'words'), [('link', '/tf_static'), ('info', 'camera_info')])
+@pytest.mark.parametrize(
+    ('lacking', 'words'), [('link', '/tf_static'), ('info', 'no usable camera info')]
+)
 def test_depth_that_cannot_be_aligned_is_refused(tmp_path, capsys, lacking, words):
     bag = beside(tmp_path / 'bag', **{lacking: False})
     assert bag_evaluate.main([str(bag)]) == 2

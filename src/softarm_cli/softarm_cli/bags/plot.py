@@ -17,6 +17,9 @@ VISION = 'tip_pose'
 TARGET = 'target'
 TRUTH = 'debug/tip_truth'
 _CHAMBERS_TYPE = 'soft_arm_msgs/msg/ChamberPressures'
+_VISION_TYPE = 'geometry_msgs/msg/PoseWithCovarianceStamped'
+_POSE_TYPE = 'geometry_msgs/msg/PoseStamped'
+_TARGET_TYPE = 'visualization_msgs/msg/Marker'
 _TF_TYPE = 'tf2_msgs/msg/TFMessage'
 _TIP_BY_MODEL_SUFFIX = 'tip_by_model'
 _STYLES = {'model': '-', 'vision': '.', 'truth': '--'}
@@ -104,26 +107,30 @@ def draw(found: list[Panel], name: str, out: Path) -> None:
 
 
 def _standard(bag: Bag) -> list[Panel]:
-    topics = {connection.topic: connection.msgtype for connection in bag.connections}
-    measured = [
-        topic
-        for topic, kind in topics.items()
-        if topic.endswith(f'/{PRESSURES}') and kind == _CHAMBERS_TYPE
-    ]
-    frames = [topic for topic, kind in topics.items() if topic.endswith('/tf') and kind == _TF_TYPE]
-    vision = next((topic for topic in topics if topic.endswith(f'/{VISION}')), None)
+    def named(name: str, kind: str) -> list[str]:
+        return [
+            connection.topic
+            for connection in bag.connections
+            if connection.topic.endswith(f'/{name}') and connection.msgtype == kind
+        ]
+
+    measured, frames = named(PRESSURES, _CHAMBERS_TYPE), named('tf', _TF_TYPE)
+    vision = next(iter(named(VISION, _VISION_TYPE)), None)
     tips = {
         'model': _series(bag, frames, _tip_by_model),
         'vision': _series(bag, [vision], lambda message: message.pose.pose.position),
         'truth': _series(
             bag,
-            [t for t in topics if t.endswith(f'/{TRUTH}')],
+            named(TRUTH, _POSE_TYPE),
             lambda message: message.pose.position,
         ),
     }
     tips = {name: series for name, series in tips.items() if len(series[0])}
+    beside = (vision or '').removesuffix(VISION) + TARGET
     target = _series(
-        bag, [(vision or '').removesuffix(VISION) + TARGET], lambda message: message.pose.position
+        bag,
+        [topic for topic in named(TARGET, _TARGET_TYPE) if topic == beside],
+        lambda message: message.pose.position,
     )
     found = [_pressure_panel(bag, topic) for topic in measured]
     found += [_tip_panel(tips, target), Panel('tip error', 'distance [mm]', _errors(tips, target))]
@@ -131,7 +138,9 @@ def _standard(bag: Bag) -> list[Panel]:
 
 
 def _pressure_panel(bag: Bag, measured: str) -> Panel:
-    lines, given = [], _chambers(bag, measured.removesuffix(PRESSURES) + COMMANDS)
+    commands = measured.removesuffix(PRESSURES) + COMMANDS
+    is_given = any((c.topic, c.msgtype) == (commands, _CHAMBERS_TYPE) for c in bag.connections)
+    lines, given = [], _chambers(bag, commands) if is_given else {}
     for colour, (chamber, (times_s, values_pa)) in enumerate(_chambers(bag, measured).items()):
         lines.append(Line(f'{chamber} measured', times_s, values_pa * 1e-3, '-', colour))
         if chamber in given:

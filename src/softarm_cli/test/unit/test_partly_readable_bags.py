@@ -128,3 +128,12 @@ def test_topics_of_another_serialization_in_sqlite_are_left_out(tmp_path, capsys
     with open_bag(tmp_path / 'bag') as bag:
         assert len(list(bag.decoded(bag.connections))) == 2
     assert "/other ('json'" in capsys.readouterr().err
+
+
+def test_usual_names_with_other_types_are_not_drawn(tmp_path, capsys):
+    with Writer(tmp_path / 'bag', version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        for name in ('pressures', 'pressure_command', 'tip_pose', 'target', 'debug/tip_truth'):
+            link = writer.add_connection(f'/arm/{name}', POINT, typestore=STORE)
+            writer.write(link, 10**9, next(points())[1])
+    assert main(['plot', str(tmp_path / 'bag'), '-o', str(tmp_path / 'plot.png')]) == 2
+    assert 'neither pressures nor a tip' in capsys.readouterr().err
