@@ -39,6 +39,7 @@ setup(
             'pydantic>=2.9',
             'pytest',
             'pyyaml',
+            'rosbags',
         ]
     },
 )

@@ -162,3 +162,23 @@ def changed_text(valid: bytes, rng: random.Random) -> bytes:
                 lines[i] = separator.join(words)
                 text = b'\n'.join(lines)
     return text
+
+
+def changed_bytes(valid: bytes, rng: random.Random) -> bytes:
+    """A file in which some bytes are flipped, cut, doubled or zero."""
+    changed = bytearray(valid)
+    for _ in range(rng.randint(1, 4)):
+        start = rng.randrange(len(changed) + 1)
+        stop = min(len(changed), start + rng.choice((1, 8, 100, 5000)))
+        match rng.randrange(5):
+            case 0 if start < stop:
+                changed[start] ^= 1 << rng.randrange(8)
+            case 1:
+                del changed[start:stop]
+            case 2:
+                del changed[start:]
+            case 3:
+                changed[start:start] = changed[start:stop]
+            case _:
+                changed[start:stop] = bytes(stop - start)
+    return bytes(changed)

@@ -167,7 +167,9 @@ def open_bag(bag: Path, is_quiet: bool = False) -> Iterator[Bag]:
         try:
             source, is_cut = _source(bag, Path(copies))
             if is_cut and not source.message_count:
-                raise ReaderError('its recorder was killed before it had written anything')
+                raise ReaderError(
+                    'nothing is readable: it is damaged, or its recorder was killed at once'
+                )
         except Exception as error:  # a damaged file can raise anything
             raise _unreadable(bag, error) from error
         opened = Bag(bag, source, is_cut)
@@ -202,5 +204,7 @@ def _source(bag: Path, copies: Path) -> tuple[Files, bool]:
 
 
 def _unreadable(bag: Path, error: Exception) -> BagError:
-    reason = (str(error).splitlines() or [type(error).__name__])[0]
+    reason = f'it is damaged ({type(error).__name__})'
+    if isinstance(error, (ReaderError, OSError)) and str(error):
+        reason = str(error).splitlines()[0]
     return BagError(f'cannot read the bag {bag}: {reason[:160]}')
