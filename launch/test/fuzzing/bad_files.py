@@ -120,22 +120,6 @@ WORDS = (
 )  # fmt: skip
 
 
-def changed_bytes(valid: bytes, rng: random.Random) -> bytes:
-    """A binary file with bits flipped, a part cut or a part doubled, or its text changed."""
-    first, last = sorted(rng.randrange(len(valid) + 1) for _ in range(2))
-    match rng.randrange(4):
-        case 0:
-            flipped = bytearray(valid)
-            for _ in range(rng.choice((1, 10, 100))):
-                flipped[rng.randrange(len(valid))] ^= 1 << rng.randrange(8)
-            return bytes(flipped)
-        case 1:
-            return valid[:first] + valid[last:]
-        case 2:
-            return valid[:last] + valid[first:]
-    return changed_text(valid, rng)
-
-
 def changed_text(valid: bytes, rng: random.Random) -> bytes:
     """A text with words, lines or bytes changed."""
     text = valid
