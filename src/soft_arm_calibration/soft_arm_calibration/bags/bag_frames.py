@@ -143,12 +143,10 @@ def _static_pose(bag: Bag, target: str, source: str) -> np.ndarray:
                 found[other] = found[frame] @ T
                 ahead.append(other)
     if source not in found and invalid:
-        raise VisionError(
-            f'/tf_static in {bag.path}: transform {invalid[0]}; depth there cannot be aligned'
-        )
+        raise VisionError(f'/tf_static: transform {invalid[0]}; depth cannot be aligned')
     if source not in found:
         raise VisionError(
-            f'depth in {bag.path} is not aligned to colour, and /tf_static there holds no '
+            'depth is not aligned to colour, and /tf_static holds no '
             f'transform from {source[:60]!r} to {target[:60]!r}: record /tf_static too, or turn '
             "the camera's align_depth on"
         )
