@@ -2,13 +2,10 @@
 
 import copy
 import math
-import time
 
 import numpy as np
 import pytest
-import rclpy
 from geometry_msgs.msg import PoseWithCovarianceStamped, Quaternion
-from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
@@ -22,57 +19,29 @@ from soft_arm_kinematics.ros.limb_states_node import LimbStatesNode
 from soft_arm_kinematics.segments.modal import ModalModel
 from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures, ContactEstimate
 from soft_arm_node_kit import qos
-
-DEADLINE_S = 300.0
+from system_testing.probe import Probe
 
 
 @pytest.fixture
-def graph():
-    """The nodes, publishers of a probe, and what it heard."""
-    rclpy.init(args=['--ros-args', '-r', '__ns:=/soft_arm'])
-    found = Graph()
-    try:
-        found.until(
-            lambda: all(
-                p.get_subscription_count() for p in (found.pressures, found.poses, found.arcs)
-            )
-        )
+def graph(ros_domain):
+    with Graph() as found:
+        topics = found.pressures, found.poses, found.arcs
+        found.wait(lambda: all(topic.get_subscription_count() for topic in topics))
         yield found
-    finally:
-        for node in found.nodes:
-            node.destroy_node()
-        found.executor.shutdown()
-        rclpy.shutdown()
 
 
-class Graph:
+class Graph(Probe):
+    """Publisher to the nodes, and listener."""
+
     def __init__(self):
-        self.probe = rclpy.create_node('probe')
-        self.executor = SingleThreadedExecutor()
-        self.heard = {}
+        super().__init__('probe', '/soft_arm', [ContactEstimatorNode, LimbStatesNode])
+        self.contacts = self.listen(ContactEstimate, 'contact', qos.STATE)
+        self.joints = self.listen(JointState, 'joint_states', qos.STATE)
+        self.frames = self.listen(TFMessage, '/tf', qos.STATE)
+        self.pressures = self.create_publisher(ChamberPressures, 'pressures', qos.STATE)
+        self.poses = self.create_publisher(PoseWithCovarianceStamped, 'tip_pose', qos.STATE)
+        self.arcs = self.create_publisher(ArmConfiguration, 'limb_configuration', qos.STATE)
         self.poses_sent = []
-        self.nodes = [ContactEstimatorNode(), LimbStatesNode(), self.probe]
-        for node in self.nodes:
-            self.executor.add_node(node)
-        for topic, kind in (
-            ('contact', ContactEstimate),
-            ('joint_states', JointState),
-            ('/tf', TFMessage),
-        ):
-            self.probe.create_subscription(
-                kind, topic, lambda m, t=topic: self.heard.setdefault(t, []).append(m), qos.STATE
-            )
-        self.pressures = self.probe.create_publisher(ChamberPressures, 'pressures', qos.STATE)
-        self.poses = self.probe.create_publisher(PoseWithCovarianceStamped, 'tip_pose', qos.STATE)
-        self.arcs = self.probe.create_publisher(ArmConfiguration, 'limb_configuration', qos.STATE)
-
-    def until(self, condition):
-        end_s = time.monotonic() + DEADLINE_S
-        while not condition():
-            assert time.monotonic() < end_s, (
-                f'nothing within {DEADLINE_S} s; heard {sorted(self.heard)}'
-            )
-            self.executor.spin_once(timeout_sec=0.1)
 
     def send(self, k, pressure_pa, planar, covariance=None):
         """The k-th sample: a pressure and a pose of the same time; waits for the answer."""
@@ -84,19 +53,14 @@ class Graph:
         pose.pose.pose.orientation.y = math.sin(planar[2] / 2)
         pose.pose.pose.orientation.w = math.cos(planar[2] / 2)
         pose.pose.covariance = np.zeros(36) if covariance is None else np.ravel(covariance)
-        before = len(self.heard.get('contact', []))
+        before, at_s = len(self.contacts), 100 + k // 30 + (k % 30) * 0.033
+        samples = self.nodes[0]._pressures.samples
         self.pressures.publish(pressures)
-        self.until(
-            lambda: (
-                self.nodes[0]._pressures.samples
-                and self.nodes[0]._pressures.samples[-1][0]
-                >= 100 + k // 30 + (k % 30) * 0.033 - 1e-6
-            )
-        )
+        self.wait(lambda: samples and samples[-1][0] >= at_s - 1e-6)
         self.poses.publish(pose)
         self.poses_sent.append(pose)
-        self.until(lambda: len(self.heard.get('contact', [])) > before)
-        return self.heard['contact'][-1]
+        self.wait(lambda: len(self.contacts) > before)
+        return self.contacts[-1]
 
 
 def test_contact_is_detected_and_located(graph):
@@ -108,7 +72,7 @@ def test_contact_is_detected_and_located(graph):
     free = [a for a, pressure in zip(answers, q, strict=True) if pressure <= onset_pa]
     assert not any(a.in_contact for a in free) and all(math.isnan(a.site_m) for a in free)
     assert answers[-1].in_contact and answers[-1].statistic > answers[-1].limit
-    graph.until(lambda: graph.nodes[0]._estimate is not None)
+    graph.wait(lambda: graph.nodes[0]._estimate is not None)
     last = graph.send(len(q), q[-1], poses[-1])
     assert last.site_low_m < last.site_m < last.site_high_m and last.site_m == pytest.approx(
         site_m, abs=0.03 * model.length_m
@@ -159,16 +123,11 @@ def test_limbs_move_and_carry_their_frames(graph):
         ArmConfiguration(segments=['camera_1'], theta_rad=[theta], phi_rad=[phi], ell_m=[ell])
     )
     limbs.bend([('camera_1', theta, phi, ell)])
-    graph.until(
-        lambda: (
-            graph.heard.get('joint_states')
-            and np.allclose(graph.heard['joint_states'][-1].position, limbs.joint_values)
-        )
-    )
-    assert graph.heard['joint_states'][-1].name == list(limbs.joint_names)
-    graph.heard.pop('/tf', None)
-    graph.until(lambda: graph.heard.get('/tf'))
-    frames = {t.child_frame_id: t for t in graph.heard['/tf'][-1].transforms}
+    graph.wait(lambda: graph.joints and np.allclose(graph.joints[-1].position, limbs.joint_values))
+    assert graph.joints[-1].name == list(limbs.joint_names)
+    graph.frames.clear()
+    graph.wait(lambda: graph.frames)
+    frames = {t.child_frame_id: t for t in graph.frames[-1].transforms}
     moved = frames['squid_camera_frame'].transform.translation
     expected = limbs.arms[2].at([theta, phi, ell]).tip_m
     assert [moved.x, moved.y, moved.z] == pytest.approx(expected) and 'squid_light_frame' in frames
@@ -189,10 +148,10 @@ def test_limbs_move_and_carry_their_frames(graph):
         graph.arcs.publish(
             ArmConfiguration(segments=segments, theta_rad=arcs[0], phi_rad=arcs[1], ell_m=arcs[2])
         )
-        graph.until(lambda word=word: word in graph.nodes[1]._fault)
-        heard = len(graph.heard['joint_states'])
-        graph.until(lambda heard=heard: len(graph.heard['joint_states']) > heard + 1)
-        assert np.allclose(graph.heard['joint_states'][-1].position, limbs.joint_values), (
+        graph.wait(lambda word=word: word in graph.nodes[1]._fault)
+        heard = len(graph.joints)
+        graph.wait(lambda heard=heard: len(graph.joints) > heard + 1)
+        assert np.allclose(graph.joints[-1].position, limbs.joint_values), (
             f'{segments} was obeyed in part'
         )
 
@@ -207,7 +166,7 @@ def test_poses_that_are_none_are_ignored(graph):
         pose = copy.deepcopy(good)
         change(pose)
         graph.poses.publish(pose)
-        graph.until(lambda: word in estimator._fault)
+        graph.wait(lambda: word in estimator._fault)
         assert len(estimator._fault) <= 300
         graph.send(0, 5e4, model.tip(5e4))  # and the next one is taken
 

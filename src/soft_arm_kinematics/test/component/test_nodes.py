@@ -4,8 +4,6 @@ import time
 
 import numpy as np
 import pytest
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker
@@ -16,87 +14,48 @@ from soft_arm_kinematics.ros.inverse_kinematics_node import InverseKinematicsNod
 from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures
 from soft_arm_msgs.srv import SolveIK
 from soft_arm_node_kit import qos
+from system_testing.probe import Probe
 
-DEADLINE_S = 300.0
 
-
-class Graph:
-    """The nodes, a probe and what it heard."""
+class Graph(Probe):
+    """Listener and client of both nodes."""
 
     def __init__(self):
-        arguments = [
-            '--ros-args',
-            '-r',
-            '__ns:=/soft_arm',
-            '-p',
-            'robot:=two_module_arm',
-            '-p',
-            'rig:=virtual',
-        ]
-        rclpy.init(args=arguments)
-        self.probe = rclpy.create_node('probe')
-        self.nodes = [ForwardKinematicsNode(), InverseKinematicsNode(), self.probe]
-        self.executor = SingleThreadedExecutor()
-        for node in self.nodes:
-            self.executor.add_node(node)
-        self.heard: dict[str, list] = {}
-        for topic, kind in (
-            ('configuration', ArmConfiguration),
-            ('body', Marker),
-            ('/tf', TFMessage),
-            ('joint_states', JointState),
-            ('/tf_static', TFMessage),
-        ):
-            profile = qos.LATCHED if topic == '/tf_static' else qos.STATE
-            self.heard[topic] = []
-            self.probe.create_subscription(kind, topic, self.heard[topic].append, profile)
-        self.pressures = self.probe.create_publisher(ChamberPressures, 'pressures', qos.STATE)
-        self.solve = self.probe.create_client(SolveIK, 'solve_ik')
-
-    def until(self, condition):
-        end_s = time.monotonic() + DEADLINE_S
-        while not condition():
-            assert time.monotonic() < end_s, (
-                f'nothing within {DEADLINE_S} s; '
-                f'heard {[t for t, kept in self.heard.items() if kept]}'
-            )
-            self.executor.spin_once(timeout_sec=0.1)
+        nodes = ForwardKinematicsNode, InverseKinematicsNode
+        super().__init__('probe', '/soft_arm', nodes, robot='two_module_arm', rig='virtual')
+        self.listen(ArmConfiguration, 'configuration', qos.STATE)
+        self.listen(Marker, 'body', qos.STATE)
+        self.listen(TFMessage, '/tf', qos.STATE)
+        self.listen(JointState, 'joint_states', qos.STATE)
+        self.listen(TFMessage, '/tf_static', qos.LATCHED)
+        self.pressures = self.create_publisher(ChamberPressures, 'pressures', qos.STATE)
 
     def send(self, pressures_pa, names=None):
         arm = self.nodes[0]._arm
         message = ChamberPressures(
             names=list(names or arm.robot.chambers), pressures_pa=[float(p) for p in pressures_pa]
         )
-        message.header.stamp = self.probe.get_clock().now().to_msg()
+        message.header.stamp = self.get_clock().now().to_msg()
         self.pressures.publish(message)
         return message.header.stamp
 
     def ask(self, x, y, z, **request):
         message = SolveIK.Request(**request)
         message.target.x, message.target.y, message.target.z = float(x), float(y), float(z)
-        self.until(self.solve.service_is_ready)
-        future = self.solve.call_async(message)
-        self.until(future.done)
-        return future.result()
+        return self.call(SolveIK, 'solve_ik', message)
 
 
 @pytest.fixture(scope='module')
 def graph(ros_domain):
-    running = Graph()
-    try:
-        running.until(lambda: running.pressures.get_subscription_count() == 2)
+    with Graph() as running:
+        running.wait(lambda: running.pressures.get_subscription_count() == 2)
         yield running
-    finally:
-        for node in running.nodes:
-            node.destroy_node()
-        running.executor.shutdown()
-        rclpy.try_shutdown()
 
 
 def test_shape_follows_pressures(graph):
     pressures_pa = [10e3, 0.0, -20e3, 50e3, 30e3, -60e3]
     stamp = graph.send(pressures_pa)
-    graph.until(lambda: all(graph.heard.values()))
+    graph.wait(lambda: all(graph.heard.values()))
     arm = load_arm('two_module_arm', 'virtual')
     shape = arm.at(arm.lengths(pressures_pa))
     heard = graph.heard['configuration'][-1]
@@ -122,7 +81,7 @@ def test_shape_follows_pressures(graph):
 def test_pressures_without_a_chamber_are_not_guessed(graph):
     before = len(graph.heard['configuration'])
     graph.send([0.0] * 5, names=['m1_b1', 'm1_b2', 'm1_b3', 'm2_b1', 'm2_b2'])
-    graph.until(lambda: graph.nodes[0]._status()[0] == b'\x02')
+    graph.wait(lambda: graph.nodes[0]._status()[0] == b'\x02')
     assert 'm2_b3' in graph.nodes[0]._status()[1]
     assert len(graph.heard['configuration']) == before
 
@@ -132,7 +91,7 @@ def test_pictures_are_rate_limited(graph):
     start_s = time.monotonic()
     for sent in range(1, 21):
         graph.send([0.0] * 6)
-        graph.until(lambda sent=sent: len(graph.heard['configuration']) >= before[1] + sent)
+        graph.wait(lambda sent=sent: len(graph.heard['configuration']) >= before[1] + sent)
     assert len(graph.heard['body']) - before[0] <= 15.0 * (time.monotonic() - start_s) + 1
 
 
@@ -158,7 +117,7 @@ def test_present_lengths_default_to_the_measured_pressures(graph):
     pressures_pa = [40e3, -20e3, 10e3, 0.0, 30e3, -30e3]
     graph.send(pressures_pa)
     lengths_m = arm.lengths(pressures_pa)
-    graph.until(lambda: graph.nodes[1]._q is not None and np.allclose(graph.nodes[1]._q, lengths_m))
+    graph.wait(lambda: graph.nodes[1]._q is not None and np.allclose(graph.nodes[1]._q, lengths_m))
     answer = graph.ask(*arm.at(lengths_m).tip_m)
     assert min(s.score_angle_change for s in answer.solutions) == pytest.approx(0.0, abs=1e-6)
 
@@ -194,11 +153,11 @@ def test_garbage_is_named_and_ignored(graph):
         ([], names, '0 pressures'),
     ):
         graph.send(pressures_pa, given)
-        graph.until(lambda word=word: word in forward._fault and word in inverse._fault)
+        graph.wait(lambda word=word: word in forward._fault and word in inverse._fault)
         assert len(forward._fault) <= 300
     graph.heard['configuration'].clear()
     graph.send([0.0] * 6)
-    graph.until(lambda: graph.heard['configuration'] and not forward._fault and not inverse._fault)
+    graph.wait(lambda: graph.heard['configuration'] and not forward._fault and not inverse._fault)
     for huge in (1e300, float('inf'), float('nan'), -200.0):
         answer = graph.ask(0.0, huge, 0.2)
         assert (
