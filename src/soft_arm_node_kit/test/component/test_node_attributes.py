@@ -1,24 +1,23 @@
 """No node assigns an attribute that rclpy uses itself: that breaks services of ROS tools."""
 
 import ast
+from functools import partial
 from pathlib import Path
 
 import pytest
-import rclpy
 from rclpy.lifecycle import LifecycleNode
 from rclpy.node import Node
+
+from system_testing.probe import Probe
 
 SOURCES = sorted(Path(__file__).parents[3].glob('*/*/ros/*.py'))
 
 
 @pytest.fixture(scope='module')
 def names_of_rclpy():
-    rclpy.init()
-    nodes = Node('plain'), LifecycleNode('lifecycle')
-    yield {name for node in nodes for name in vars(node)}
-    for node in nodes:
-        node.destroy_node()
-    rclpy.shutdown()
+    kinds = partial(Node, 'plain'), partial(LifecycleNode, 'lifecycle')
+    with Probe(nodes=kinds) as probe:
+        return {name for node in probe.nodes for name in vars(node)}
 
 
 def assigned(source):

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -27,22 +28,30 @@ class Example:
 
 
 @pytest.fixture
-def declared():
+def ros():
     rclpy.init()
+    yield
+    rclpy.try_shutdown()
+
+
+@pytest.fixture
+def make(ros):
+    """Return a node with parameters, which ends with the test."""
     nodes = []
 
-    def make(**overrides):
-        nodes.append(
-            Node(
-                'example', parameter_overrides=[Parameter(k, value=v) for k, v in overrides.items()]
-            )
-        )
-        return declare(nodes[-1], Example)
+    def node(parameters, kind=Node):
+        overrides = [Parameter(name, value=value) for name, value in parameters.items()]
+        nodes.append(kind('example', parameter_overrides=overrides))
+        return nodes[-1]
 
-    yield make
-    for node in nodes:
-        node.destroy_node()
-    rclpy.try_shutdown()
+    yield node
+    for each in nodes:
+        each.destroy_node()
+
+
+@pytest.fixture
+def declared(make):
+    return lambda **parameters: declare(make(parameters), Example)
 
 
 def test_defaults_and_overrides(declared):
@@ -56,12 +65,11 @@ def test_integer_for_a_float_is_taken(declared):
 @pytest.mark.parametrize(
     ('simulated', 'kind'), [(False, ClockType.STEADY_TIME), (True, ClockType.ROS_TIME)]
 )
-def test_timers_do_not_depend_on_a_clock_that_can_be_set(declared, simulated, kind):
-    node = Node('example', parameter_overrides=[Parameter('use_sim_time', value=simulated)])
+def test_timers_do_not_depend_on_a_clock_that_can_be_set(make, simulated, kind):
+    node = make({'use_sim_time': simulated})
     timer = node.create_timer(1.0, lambda: None)
     assert timer.clock.clock_type == kind
     assert node.create_timer(1.0, lambda: None, clock=node.get_clock()).clock is node.get_clock()
-    node.destroy_node()
 
 
 @pytest.mark.parametrize(
@@ -83,18 +91,12 @@ def test_bad_parameters_are_named(declared, overrides, words):
 
 
 @pytest.mark.parametrize('kind', [Node, LifecycleNode])
-def test_the_policies_of_a_named_profile_are_overridden_for_one_topic_only(kind):
+def test_the_policies_of_a_named_profile_are_overridden_for_one_topic_only(make, kind):
     given = {'subscription.depth': 7, 'publisher.reliability': 'best_effort'}
-    overrides = [Parameter(f'qos_overrides./a.{key}', value=value) for key, value in given.items()]
-    rclpy.init()
-    try:
-        node = kind('example', parameter_overrides=overrides)
-        heard = [node.create_subscription(Empty, t, lambda _: None, qos.SENSOR) for t in ('a', 'b')]
-        sent = [node.create_publisher(Empty, topic, qos.COMMAND) for topic in ('a', 'b')]
-        profiles = [end.qos_profile for end in (*heard, *sent)]
-        node.destroy_node()
-    finally:
-        rclpy.try_shutdown()
+    node = make({f'qos_overrides./a.{key}': value for key, value in given.items()}, kind)
+    heard = [node.create_subscription(Empty, t, lambda _: None, qos.SENSOR) for t in ('a', 'b')]
+    sent = [node.create_publisher(Empty, topic, qos.COMMAND) for topic in ('a', 'b')]
+    profiles = [end.qos_profile for end in (*heard, *sent)]
     assert [profile.depth for profile in profiles] == [7, 5, 1, 1]
     reliabilities = [profile.reliability.name for profile in profiles]
     assert reliabilities == ['BEST_EFFORT', 'BEST_EFFORT', 'BEST_EFFORT', 'RELIABLE']
@@ -104,32 +106,22 @@ def test_the_policies_of_a_named_profile_are_overridden_for_one_topic_only(kind)
 
 @pytest.mark.parametrize('kind', [Node, LifecycleNode])
 @pytest.mark.parametrize('simulated', [False, True])
-def test_parameters_that_a_node_reads_at_its_start_cannot_be_changed(kind, simulated):
-    depth = 'qos_overrides./a.subscription.depth'
-    given = {'use_sim_time': simulated, depth: 7}
-    rclpy.init()
-    try:
-        overrides = [Parameter(name, value=value) for name, value in given.items()]
-        node = kind('example', parameter_overrides=overrides)
-        for name in given:
-            value = node.get_parameter(name).value
-            assert node.set_parameters([Parameter(name, value=value)])[0].successful
-            for other in (not value, 1.5, 'x', [True], None):
-                changed = Parameter(name, value=other)
-                for result in (
-                    node.set_parameters([changed])[0],
-                    node.set_parameters_atomically([changed]),
-                ):
-                    assert not result.successful
-            assert node.get_parameter(name).value == value
-        refused = node.set_parameters([Parameter('use_sim_time', value=not simulated)])[0]
-        assert refused.reason == (
-            'use_sim_time is read when the node starts: restart it with -p use_sim_time:=..'
-        )
-        assert node.get_clock().ros_time_is_active == simulated
-        node.destroy_node()
-    finally:
-        rclpy.try_shutdown()
+def test_parameters_that_a_node_reads_at_its_start_cannot_be_changed(make, kind, simulated):
+    given = {'use_sim_time': simulated, 'qos_overrides./a.subscription.depth': 7}
+    node = make(given, kind)
+    for name in given:
+        value = node.get_parameter(name).value
+        assert node.set_parameters([Parameter(name, value=value)])[0].successful
+        for other in (not value, 1.5, 'x', [True], None):
+            changed = [Parameter(name, value=other)]
+            assert not node.set_parameters(changed)[0].successful
+            assert not node.set_parameters_atomically(changed).successful
+        assert node.get_parameter(name).value == value
+    refused = node.set_parameters([Parameter('use_sim_time', value=not simulated)])[0]
+    assert refused.reason == (
+        'use_sim_time is read when the node starts: restart it with -p use_sim_time:=..'
+    )
+    assert node.get_clock().ros_time_is_active == simulated
 
 
 NODE = """
@@ -148,53 +140,52 @@ sys.exit(run(Example))
 """
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_closes_the_node(number):
-    with subprocess.Popen(
-        [sys.executable, '-c', NODE], stdout=subprocess.PIPE, text=True
-    ) as process:
+@contextmanager
+def running(*arguments):
+    command = [sys.executable, '-c', NODE, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout.readline() == 'up\n'
-            process.send_signal(number)
-            assert process.communicate(timeout=20)[0] == 'closed\n'
+            yield process
         finally:
             process.kill()
+
+
+def ended(code, *arguments):
+    command = [sys.executable, '-c', code, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=20)
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_closes_the_node(number):
+    with running() as process:
+        process.send_signal(number)
+        assert process.communicate(timeout=20)[0] == 'closed\n'
     assert process.returncode == 0
 
 
 def test_a_second_process_of_a_node_ends_before_it_makes_the_node():
-    command = [sys.executable, '-c', NODE, '--ros-args', '-r', '__node:=only']
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as first:
-        try:
-            assert first.stdout.readline() == 'up\n'
-            second = subprocess.run(command, capture_output=True, text=True, timeout=20)
-            assert (second.returncode, second.stdout) == (1, '')
-            assert second.stderr.startswith('/only already runs in ROS domain ')
-            assert f'(pid {first.pid})' in second.stderr
-            assert first.poll() is None
-        finally:
-            first.kill()
+    named = '--ros-args', '-r', '__node:=only'
+    with running(*named) as first:
+        second = ended(NODE, *named)
+        assert (second.returncode, second.stdout) == (1, '')
+        assert second.stderr.startswith('/only already runs in ROS domain ')
+        assert f'(pid {first.pid})' in second.stderr
+        assert first.poll() is None
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 def test_repeated_signals_do_not_make_a_clean_end_a_death(number):
-    with subprocess.Popen(
-        [sys.executable, '-c', NODE], stdout=subprocess.PIPE, text=True
-    ) as process:
-        try:
-            assert process.stdout.readline() == 'up\n'
-            while process.poll() is None:
-                process.send_signal(number)
-        finally:
-            process.kill()
+    with running() as process:
+        while process.poll() is None:
+            process.send_signal(number)
     assert process.returncode == 0
 
 
 @pytest.mark.parametrize('kind', [SetParameters, SetParametersAtomically])
-def test_a_parameter_of_a_type_that_does_not_exist_does_not_end_the_node(kind):
+def test_a_parameter_of_a_type_that_does_not_exist_does_not_end_the_node(ros, kind):
     service = 'example/set_parameters' + ('_atomically' * (kind is SetParametersAtomically))
     wrong = kind.Request(parameters=[ParameterMessage(value=ParameterValue(type=255))])
-    rclpy.init()
     client_node = rclpy.create_node('client')
     client = client_node.create_client(kind, service)
     with subprocess.Popen([sys.executable, '-c', NODE], stdout=subprocess.DEVNULL) as process:
@@ -207,7 +198,6 @@ def test_a_parameter_of_a_type_that_does_not_exist_does_not_end_the_node(kind):
         finally:
             process.kill()
             client_node.destroy_node()
-            rclpy.try_shutdown()
 
 
 FAILING_NODE = """
@@ -233,20 +223,13 @@ sys.exit(run(Example))
 
 @pytest.mark.parametrize('arguments', [[], ['guarded']])
 def test_an_error_in_a_callback_closes_and_ends_the_node(arguments):
-    done = subprocess.run(
-        [sys.executable, '-c', FAILING_NODE, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=20,
-    )
+    done = ended(FAILING_NODE, *arguments)
     assert (done.returncode, done.stdout) == (1, 'closed\n')
     assert 'RuntimeError: the valve is stuck' in done.stderr
 
 
 def test_bad_input_is_one_line_and_exit_2():
-    done = subprocess.run(
-        [sys.executable, '-c', NODE, 'bad'], capture_output=True, text=True, timeout=20
-    )
+    done = ended(NODE, 'bad')
     assert (done.returncode, done.stderr) == (2, 'port 0 is outside [1, 65535]\n')
 
 
@@ -254,12 +237,7 @@ def test_bad_input_is_one_line_and_exit_2():
     'arguments', [['-r', '__ns:=a b'], ['-p', 'x:=[1,'], ['--params-file', '/nosuch.yaml']]
 )
 def test_ros_arguments_that_cannot_be_read_are_no_traceback_and_exit_2(arguments):
-    done = subprocess.run(
-        [sys.executable, '-c', NODE, '--ros-args', *arguments],
-        capture_output=True,
-        text=True,
-        timeout=20,
-    )
+    done = ended(NODE, '--ros-args', *arguments)
     assert done.returncode == 2
     assert 'Traceback' not in done.stderr  # rcl itself writes lines before ours
     assert arguments[-1] in done.stderr.splitlines()[-1]

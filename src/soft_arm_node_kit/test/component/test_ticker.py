@@ -1,7 +1,9 @@
 """A ticker on a /clock that the test publishes."""
 
+from contextlib import ExitStack
+from functools import partial
+
 import pytest
-import rclpy
 from rclpy.parameter import Parameter
 from rclpy.time import Time
 from rosgraph_msgs.msg import Clock
@@ -11,8 +13,8 @@ from soft_arm_msgs.msg import TickAnswer
 from soft_arm_node_kit import qos
 from soft_arm_node_kit.diagnostics import RateMeter
 from soft_arm_node_kit.node import Node
-from soft_arm_node_kit.testing import SpinningNode
 from soft_arm_node_kit.ticker import ANSWERS_TOPIC, Ticker
+from system_testing.probe import Probe
 
 TICK_NS = 10_000_000
 
@@ -30,12 +32,11 @@ class Ticking(Node):
         self.worked.append((round(1e3 * self.now_s()), len(self.heard)))
 
 
-class Rig(SpinningNode):
+class Rig(Probe):
     """Publisher of /clock that receives the acknowledgements."""
 
-    def __init__(self, ticking):
-        super().__init__('rig', '')
-        self._executor.add_node(ticking)
+    def __init__(self, **ticker):
+        super().__init__('rig', nodes=[partial(Ticking, **ticker)])
         self.answers, self.left, self.time_ns = [], False, 0
         self.clock = self.create_publisher(Clock, '/clock', qos.ANSWERS)
         self.numbers = self.create_publisher(Int64, 'numbers', qos.STATE)
@@ -61,18 +62,13 @@ class Rig(SpinningNode):
 
 @pytest.fixture
 def started():
-    rclpy.init()
-    made = []
+    with ExitStack() as rigs:
 
-    def start(**ticker):
-        made.append(Ticking(**ticker))
-        made.append(Rig(made[0]))
-        return made
+        def start(**ticker):
+            rig = rigs.enter_context(Rig(**ticker))
+            return rig.nodes[0], rig
 
-    yield start
-    made[1].close()
-    made[0].destroy_node()
-    rclpy.try_shutdown()
+        yield start
 
 
 def test_works_on_its_grid_after_the_messages_before_the_tick(started):
@@ -108,16 +104,12 @@ def test_a_program_holds_time_and_leaves(started):
 
 
 def test_on_the_wall_clock_it_is_a_timer():
-    rclpy.init()
-    node, calls = Node('ticking'), []
-    try:
+    calls = []
+    with Probe(nodes=[partial(Node, 'ticking')]) as probe:
+        (node,) = probe.nodes
         Ticker(node, 0.005, lambda: calls.append(node.now_s()))
-        while len(calls) < 3:
-            rclpy.spin_once(node, timeout_sec=10.0)
+        probe.wait(lambda: len(calls) >= 3)
         assert node.count_publishers(ANSWERS_TOPIC) == 0
-    finally:
-        node.destroy_node()
-        rclpy.try_shutdown()
 
 
 def test_a_rate_is_that_of_the_clock_and_survives_its_new_start():
