@@ -2,12 +2,10 @@ import math
 import threading
 
 import pytest
-import rclpy
 from geometry_msgs.msg import TransformStamped
 from hypothesis import given
 from hypothesis import strategies as st
 from rclpy.duration import Duration
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.time import Time
 from tf2_ros import (
     Buffer,
@@ -20,6 +18,8 @@ from tf2_ros import (
     TransformListener,
 )
 from tf2_ros.rigid import IDENTITY, compose, interpolate, inverse
+
+from system_testing.probe import Probe
 
 LATEST = Time()
 
@@ -176,40 +176,17 @@ def test_interpolation_is_symmetric_and_meets_its_ends(a, b):
 
 
 def test_over_the_graph_with_a_late_listener():
-    rclpy.init()
-    try:
-        sender, receiver = rclpy.create_node('sender'), rclpy.create_node('receiver')
+    with Probe('sender') as sender, Probe('receiver') as receiver:
         static, moving = StaticTransformBroadcaster(sender), TransformBroadcaster(sender)
         static.sendTransform(stamped('world', 'base', (1, 0, 0)))
         static.sendTransform([stamped('base', 'camera', (0, 1, 0))])
         buffer = Buffer()
         listener = TransformListener(buffer, receiver)
-        executor = SingleThreadedExecutor()
-        executor.add_node(receiver)
-        stop = threading.Event()
-        sender.create_timer(
-            0.02, lambda: moving.sendTransform(stamped('base', 'tip', (0, 0, 1), at_s=7.0))
-        )
-        executor.add_node(sender)
-
-        def spin():
-            while not stop.is_set():
-                executor.spin_once(timeout_sec=0.05)
-
-        thread = threading.Thread(target=spin)
-        thread.start()
-        try:
-            assert xyz_of(
-                buffer.lookup_transform('world', 'tip', LATEST, Duration(seconds=20))
-            ) == pytest.approx((1, 0, 1))
-            assert xyz_of(
-                buffer.lookup_transform('world', 'camera', LATEST, Duration(seconds=20))
-            ) == pytest.approx((1, 1, 0))
-        finally:
-            stop.set()
-            thread.join()
+        tip = stamped('base', 'tip', (0, 0, 1), at_s=7.0)
+        sender.create_timer(0.02, lambda: moving.sendTransform(tip))
+        sender.spin()
+        receiver.spin()
+        for frame, xyz in (('tip', (1, 0, 1)), ('camera', (1, 1, 0))):
+            found = buffer.lookup_transform('world', frame, LATEST, Duration(seconds=20))
+            assert xyz_of(found) == pytest.approx(xyz)
         listener.unregister()
-        sender.destroy_node()
-        receiver.destroy_node()
-    finally:
-        rclpy.try_shutdown()
