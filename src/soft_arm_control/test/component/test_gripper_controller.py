@@ -8,22 +8,20 @@ import signal
 import time
 
 import pytest
-import rclpy
 from lifecycle_msgs.msg import State, TransitionEvent
-from rclpy.action import ActionClient
 from sensor_msgs.msg import JointState
 
-from control_testing.controller_rig import ControllerRig, start
+from control_testing.controller_rig import ControllerRig
 from soft_arm_control.grasping.gripper import PERIOD_S
 from soft_arm_description.robot import load_robot
 from soft_arm_msgs.action import Grasp, Release
 from soft_arm_msgs.msg import ChamberPressures, GripperState
 from soft_arm_node_kit import qos
-from soft_arm_node_kit.testing import DEADLINE_S
+from system_testing.probe import DEADLINE_S
+from system_testing.processes import start_node
 
 pytestmark = pytest.mark.watchdogs
 
-PARAMETERS = 'robot:=four_piece_finger', 'rig:=virtual'
 STALE_S = 0.5  # after which the driver vents
 
 
@@ -37,7 +35,6 @@ class Rig(ControllerRig):
         self.plant = physics.PneumaticFinger(self.robot, 1)
         self.driver = True
         self.spoil_state = None
-        self.spoil_shape = None
         self.command_pa, self.commanded_s, self.commands, self._ticks = 0.0, -math.inf, 0, 0
         self._state = self.create_publisher(GripperState, 'state', qos.STATE)
         self._angles = self.create_publisher(JointState, 'piece_angles', qos.STATE)
@@ -47,10 +44,6 @@ class Rig(ControllerRig):
         self.create_subscription(
             ChamberPressures, 'pressure_command', self._on_command, qos.COMMAND
         )
-        self.clients_by_name = {
-            name: ActionClient(self, kind, name)
-            for name, kind in (('grasp', Grasp), ('release', Release))
-        }
         self.create_timer(PERIOD_S, self._tick)
         self.spin()
 
@@ -81,8 +74,6 @@ class Rig(ControllerRig):
                 name=list(self.robot.segment_names), position=self.plant.piece_angles_rad.tolist()
             )
             message.header.stamp = stamp
-            if self.spoil_shape:
-                self.spoil_shape(message)
             self._angles.publish(message)
 
     def driver_back(self):
@@ -97,15 +88,16 @@ class Rig(ControllerRig):
         self._transition.publish(message)
 
     def send(self, name, goal):
-        return self.send_to(self.clients_by_name[name], goal)
+        return self.send_to(Grasp if name == 'grasp' else Release, name, goal)
 
     def act(self, name, goal):
-        return self.result(self.send(name, goal))
+        return self.ended(self.send(name, goal))
 
 
 @pytest.fixture(scope='module')
 def process(ros_domain):
-    process = start('gripper_controller', *PARAMETERS, namespace='/gripper')
+    module, given = 'soft_arm_control.ros.gripper_controller_node', ('rig:=virtual',)
+    process = start_node(module, 'robot:=four_piece_finger', *given, namespace='/gripper')
     yield process
     process.kill()
     process.communicate()
@@ -113,11 +105,8 @@ def process(ros_domain):
 
 @pytest.fixture(scope='module')
 def rig(process):
-    rclpy.init()
-    rig = Rig()
-    yield rig
-    rig.close()
-    rclpy.shutdown()
+    with Rig() as rig:
+        yield rig
 
 
 @pytest.fixture
@@ -143,7 +132,7 @@ def test_a_grasp_tells_what_it_did_and_holds_until_the_release(rig):
     rig.driver_back()
     rig.plant.place_object(0.010)
     sent = rig.send('grasp', Grasp.Goal(squeeze_pa=12e3))
-    result, feedback = rig.result(sent), sent[2]
+    result, feedback = rig.ended(sent), sent[2]
     assert (result.error_code, result.error_msg, result.contact) == (Grasp.Result.NONE, '', True)
     assert result.end_state == Grasp.Result.HOLDING and result.seen_by != 0
     assert {f.phase for f in feedback} == {'open', 'close', 'squeeze'}
@@ -176,15 +165,15 @@ def closing(free):
 def test_a_newer_goal_takes_over(free):
     first = closing(free)
     second = free.send('release', Release.Goal())
-    result = free.result(first)
+    result = free.ended(first)
     assert (result.error_code, result.end_state) == (Grasp.Result.REPLACED, Grasp.Result.OTHER_GOAL)
-    assert free.result(second).error_code == 0
+    assert free.ended(second).error_code == 0
 
 
 def test_a_driver_that_is_lost_or_inactive_is_not_commanded_on(free):
     sent = closing(free)
     free.driver = False
-    result = free.result(sent)
+    result = free.ended(sent)
     assert (result.error_code, result.end_state) == (
         Grasp.Result.DRIVER_LOST,
         Grasp.Result.NOTHING_COMMANDED,
@@ -192,7 +181,7 @@ def test_a_driver_that_is_lost_or_inactive_is_not_commanded_on(free):
     free.driver_back()
     sent = closing(free)
     free.driver_state(State.PRIMARY_STATE_INACTIVE)
-    result = free.result(sent)
+    result = free.ended(sent)
     assert result.error_code == Grasp.Result.DRIVER_LOST and 'inactive' in result.error_msg
     free.driver_state(State.PRIMARY_STATE_ACTIVE)
 

@@ -3,37 +3,33 @@
 from types import SimpleNamespace
 
 import pytest
-import rclpy
 from sensor_msgs.msg import Joy
 
 from soft_arm_control.ros.joy_to_limbs_node import JoyToLimbsNode
 from soft_arm_node_kit import node as kit
+from system_testing.probe import Probe
 
-PARAMETERS = (
-    'assembly:=squid',
-    'segments:=[camera_1]',
-    'x_axes:=[0]',
-    'y_axes:=[1]',
-    'length_axes:=[-1]',
-    'buttons:=[0]',
-)
+PARAMETERS = {
+    'assembly': 'squid',
+    'segments': '[camera_1]',
+    'x_axes': '[0]',
+    'y_axes': '[1]',
+    'length_axes': '[-1]',
+    'buttons': '[0]',
+}
 TILTED = Joy(axes=[1.0, 0.0], buttons=[1])
 
 
 @pytest.fixture
 def joystick(monkeypatch, ros_domain):
     """The node on a steady clock `steady_s` and a system's clock `system_s`; `sent` is kept."""
-    given = [word for parameter in PARAMETERS for word in ('-p', parameter)]
-    rclpy.init(args=['--ros-args', *given])
-    node = JoyToLimbsNode()
-    clocks = SimpleNamespace(steady_s=100.0, system_s=1e9)
-    monkeypatch.setattr(kit, 'time', SimpleNamespace(monotonic=lambda: clocks.steady_s))
-    monkeypatch.setattr(node, 'now_s', lambda: clocks.system_s)
-    sent = []
-    monkeypatch.setattr(node._publisher, 'publish', sent.append)
-    yield SimpleNamespace(node=node, clocks=clocks, sent=sent)
-    node.destroy_node()
-    rclpy.shutdown()
+    with Probe(nodes=[JoyToLimbsNode], **PARAMETERS) as probe:
+        (node,), sent = probe.nodes, []
+        clocks = SimpleNamespace(steady_s=100.0, system_s=1e9)
+        monkeypatch.setattr(kit, 'time', SimpleNamespace(monotonic=lambda: clocks.steady_s))
+        monkeypatch.setattr(node, 'now_s', lambda: clocks.system_s)
+        monkeypatch.setattr(node._publisher, 'publish', sent.append)
+        yield SimpleNamespace(node=node, clocks=clocks, sent=sent)
 
 
 @pytest.mark.parametrize('step_s', [0.0, 5.0, -5.0, 60.0, -60.0, -3600.0])

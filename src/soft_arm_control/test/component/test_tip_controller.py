@@ -9,7 +9,6 @@ import signal
 import threading
 
 import pytest
-import rclpy
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Point, TransformStamped
 from lifecycle_msgs.msg import State, TransitionEvent
@@ -21,7 +20,7 @@ from soft_arm_control.ros.arm_client import ArmClient, tip_target
 from soft_arm_control.ros.tip_goals import IK_SERVICE_TIMEOUT_S
 from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import TipTarget
-from soft_arm_node_kit.testing import DEADLINE_S
+from system_testing.probe import DEADLINE_S
 
 NEVER_M = 1e-6  # a tolerance that this arm does not reach
 
@@ -36,11 +35,8 @@ def process(ros_domain):
 
 @pytest.fixture(scope='module')
 def rig(process):
-    rclpy.init()
-    rig = Rig()
-    yield rig
-    rig.close()
-    rclpy.shutdown()
+    with Rig() as rig:
+        yield rig
 
 
 def is_ok(rig):
@@ -68,7 +64,7 @@ def test_goals_that_wait_for_inverse_kinematics_end_once_each_and_the_newest_win
     )
     assert 'cancelled by the client' in rig.cancel(second).error_msg
     rig.offer_ik(IK_SERVICE_TIMEOUT_S / 4)
-    assert rig.result(first).error_code == MoveTip.Result.REPLACED
+    assert rig.ended(first).error_code == MoveTip.Result.REPLACED
     rig.wait(lambda: rig.commands, 'the newest commands')
     assert not third[1].done()
     assert rig.cancel(third).error_code == MoveTip.Result.CANCELLED
@@ -80,10 +76,13 @@ def test_an_older_goal_does_not_start_after_a_newer_one_that_needed_no_inverse_k
     older = rig.send(timeout_s=30.0)
     newer = rig.send(timeout_s=30.0, tolerance_m=NEVER_M, open_loop=False, lengths_m=[0.1] * 6)
     rig.called(lambda: rig.hold_answers(False))
-    assert rig.result(older).error_code == MoveTip.Result.REPLACED
+    assert rig.ended(older).error_code == MoveTip.Result.REPLACED
     before = len(rig.questions)
     path = FollowPath.Goal(waypoints=[TipTarget(position=TARGET)] * 2, times_s=[1.0, 0.0])
-    assert rig.result(rig.send_to(rig.follow_path, path)).error_code == MoveTip.Result.INVALID_GOAL
+    assert (
+        rig.ended(rig.send_to(FollowPath, 'follow_path', path)).error_code
+        == MoveTip.Result.INVALID_GOAL
+    )
     assert (
         len(rig.questions) == before + 1 and not newer[1].done()
     )  # a goal that cannot be taken changes nothing

@@ -1,26 +1,13 @@
-"""Base of the nodes that simulate the environment of a controller, and the controller's process."""
-
-import subprocess
-import sys
+"""Base of the nodes that simulate the environment of a controller."""
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 
 from soft_arm_msgs.msg import ChamberPressures
 from soft_arm_node_kit import qos
-from soft_arm_node_kit.testing import SpinningNode
+from system_testing.probe import Probe
 
 
-def start(node: str, *parameters: str, namespace: str) -> subprocess.Popen:
-    """Start a node of this package in a separate process."""
-    code = f'import sys; from soft_arm_control.ros.{node}_node import main; sys.exit(main())'
-    arguments = ['--ros-args', '-r', f'__ns:={namespace}']
-    arguments += [word for parameter in parameters for word in ('-p', parameter)]
-    return subprocess.Popen(
-        [sys.executable, '-c', code, *arguments], stderr=subprocess.PIPE, text=True
-    )
-
-
-class ControllerRig(SpinningNode):
+class ControllerRig(Probe):
     """Client of the controller; subclasses publish its inputs and call `spin`.
 
     Attributes:
@@ -52,23 +39,14 @@ class ControllerRig(SpinningNode):
         else:
             self.destroy_publisher(self._foreign)
 
-    def send_to(self, client, goal):
+    def send_to(self, kind, name, goal):
         """Send a goal; return its handle, the future of its result, and its feedback so far."""
-        feedback = []
-        self.wait(client.server_is_ready, 'the action is offered')
-        sent = self.called(
-            lambda: client.send_goal_async(
-                goal, feedback_callback=lambda message: feedback.append(message.feedback)
-            )
-        )
-        self.wait(sent.done, 'the goal is answered')
-        return sent.result(), self.called(sent.result().get_result_async), feedback
+        handle, feedback = self.send_goal(kind, name, goal)
+        return handle, self.called(handle.get_result_async), feedback
 
-    def result(self, sent):
-        self.wait(sent[1].done, 'the goal ends')
-        return sent[1].result().result
+    def ended(self, sent):
+        return self.result(sent[1], 'the goal ends').result
 
     def cancel(self, sent):
-        cancelled = self.called(sent[0].cancel_goal_async)
-        self.wait(cancelled.done, 'the cancellation is answered')
-        return self.result(sent)
+        self.result(self.called(sent[0].cancel_goal_async), 'the cancellation is answered')
+        return self.ended(sent)

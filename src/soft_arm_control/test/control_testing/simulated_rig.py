@@ -3,7 +3,6 @@
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Point, PoseWithCovarianceStamped
 from lifecycle_msgs.msg import TransitionEvent
-from rclpy.action import ActionClient
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from sensor_msgs.msg import CameraInfo
@@ -11,20 +10,21 @@ from std_msgs.msg import Header
 from tf2_ros import StaticTransformBroadcaster
 from visualization_msgs.msg import Marker
 
-from control_testing.controller_rig import ControllerRig, start
+from control_testing.controller_rig import ControllerRig
 from soft_arm_control.tip.command_shaper import PERIOD_S
 from soft_arm_kinematics.arm import load_arm
-from soft_arm_msgs.action import FollowPath, MoveTip
+from soft_arm_msgs.action import MoveTip
 from soft_arm_msgs.msg import ChamberPressures, IkSolution, TipTarget
 from soft_arm_msgs.srv import SolveIK
 from soft_arm_node_kit import qos
+from system_testing.processes import start_node
 
 TARGET = Point(x=0.0, y=0.0, z=0.2)
 
 
 def start_controller(namespace, *parameters):
     given = ('robot:=two_module_arm', 'rig:=virtual', *parameters)
-    return start('tip_controller', *given, namespace=namespace)
+    return start_node('soft_arm_control.ros.tip_controller_node', *given, namespace=namespace)
 
 
 class Rig(ControllerRig):
@@ -34,9 +34,7 @@ class Rig(ControllerRig):
         super().__init__('soft_arm', 'tip_controller')
         self.arm = load_arm()
         self.tip_m = self.arm.at(self.arm.lengths([0.0] * 6)).tip_m.tolist()
-        self.commands, self.questions, self._service, self._offer = [], [], None, None
-        self.markers = []
-        self._held = None
+        self.questions, self._service, self._offer, self._held = [], None, None, None
         self._pressures = self.create_publisher(ChamberPressures, 'pressures', qos.STATE)
         self._tip_pose = self.create_publisher(PoseWithCovarianceStamped, 'tip_pose', qos.STATE)
         self._camera = self.create_publisher(CameraInfo, 'color/camera_info', qos.STATE)
@@ -45,25 +43,16 @@ class Rig(ControllerRig):
             TransitionEvent, 'pneumatic_driver/transition_event', qos.STATE
         )
         self.tf = StaticTransformBroadcaster(self)
-        self.create_subscription(
-            ChamberPressures, 'pressure_command', self.commands.append, qos.COMMAND
-        )
-        self.create_subscription(Marker, 'target', self.markers.append, qos.LATCHED)
-        self.move_tip, self.follow_path = (
-            ActionClient(self, MoveTip, 'move_tip'),
-            ActionClient(self, FollowPath, 'follow_path'),
-        )
-        self.pressures_pa, self.spoil_tip_pose, self.spoil_pressures = [0.0] * 6, None, None
+        self.commands = self.listen(ChamberPressures, 'pressure_command', qos.COMMAND)
+        self.markers = self.listen(Marker, 'target', qos.LATCHED)
+        self.spoil_tip_pose = None
         self.create_timer(PERIOD_S, self._tick)
         self.spin()
 
     def _tick(self):
-        message, tip, camera = (
-            ChamberPressures(names=list(self.arm.robot.chambers)),
-            PoseWithCovarianceStamped(),
-            CameraInfo(),
-        )
-        message.pressures_pa = self.pressures_pa
+        names = list(self.arm.robot.chambers)
+        message = ChamberPressures(names=names, pressures_pa=[0.0] * 6)
+        tip, camera = PoseWithCovarianceStamped(), CameraInfo()
         pose = tip.pose.pose
         tip.header.frame_id, pose.orientation.w = self.arm.robot.base.frame, 1.0
         pose.position.x, pose.position.y, pose.position.z = self.tip_m
@@ -71,8 +60,6 @@ class Rig(ControllerRig):
             each.header.stamp = self.get_clock().now().to_msg()
         if self.spoil_tip_pose:
             self.spoil_tip_pose(tip)
-        if self.spoil_pressures:
-            self.spoil_pressures(message)
         self._pressures.publish(message)
         self._tip_pose.publish(tip)
         self._camera.publish(camera)
@@ -118,7 +105,7 @@ class Rig(ControllerRig):
             open_loop=open_loop,
         )
         goal.tolerance_m = tolerance_m
-        return self.send_to(self.move_tip, goal)
+        return self.send_to(MoveTip, 'move_tip', goal)
 
     def move(self, **goal):
-        return self.result(self.send(**goal))
+        return self.ended(self.send(**goal))
