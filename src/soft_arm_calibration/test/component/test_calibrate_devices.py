@@ -5,7 +5,6 @@ import datetime
 
 import numpy as np
 import pytest
-import rclpy
 import yaml
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import PoseWithCovarianceStamped
@@ -28,7 +27,7 @@ from soft_arm_kinematics.arm import load_arm
 from soft_arm_msgs.msg import ChamberPressures, GripperState
 from soft_arm_msgs.srv import PlaceObject, PlaceRing
 from soft_arm_node_kit import qos
-from soft_arm_node_kit.testing import SpinningNode
+from system_testing.probe import Probe
 
 TRUTH = Dynamics(
     valve_time_constant_s=0.2,
@@ -43,11 +42,11 @@ COMMANDS = {'dynamics': calibrate_dynamics, 'grasp': calibrate_grasp}
 FILES = {'dynamics': 'dynamics.yaml', 'grasp': 'no_load_reference.yaml'}
 
 
-class Rig(SpinningNode):
+class Rig(Probe):
     """Drivers and detectors of an arm and of a gripper."""
 
     def __init__(self):
-        super().__init__('rig', '')
+        super().__init__('rig')
         self.arm = load_arm().robot
         self.finger = load_robot('four_piece_finger')
         self.link = ''
@@ -111,11 +110,8 @@ class Rig(SpinningNode):
 
 @pytest.fixture(scope='module')
 def rig(ros_domain):
-    rclpy.init()
-    rig = Rig()
-    yield rig
-    rig.close()
-    rclpy.shutdown()
+    with Rig() as rig:
+        yield rig
 
 
 @pytest.fixture
@@ -132,12 +128,8 @@ def rigs(tmp_path, monkeypatch):
         (tmp_path / name / 'calibration' / 'pressure_length.yaml').write_text(
             curve.replace('devices: virtual', f'devices: {devices}')
         )
-    monkeypatch.setattr(
-        rig_process.VirtualRig, '__init__', lambda *_: pytest.fail('a virtual rig was started')
-    )
-    monkeypatch.setattr(
-        rig_process.VirtualCell, '__init__', lambda *_: pytest.fail('a virtual cell was started')
-    )
+    for devices in (rig_process.VirtualRig, rig_process.VirtualCell):
+        monkeypatch.setattr(devices, '__init__', lambda *_: pytest.fail('devices were started'))
     monkeypatch.setattr(calibrate_dynamics, 'identify', lambda *_: (TRUTH, {'valve_rms_pa': 80.0}))
     monkeypatch.setattr(dynamics_measurement, 'REST_S', 0.2)
     short = np.array([0.0, 0.05]), np.zeros(2)

@@ -4,47 +4,30 @@ import threading
 
 import numpy as np
 import pytest
-import rclpy
 from rclpy.action import ActionServer
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.task import Future
 
 from soft_arm_calibration.ros.rig_session import NAMESPACE, RigSession
 from soft_arm_description.robot import load_robot
 from soft_arm_msgs.action import MoveTip
+from system_testing.probe import DEADLINE_S, Probe
 
-DEADLINE_S = 300.0
 STALL_S = 0.3
 
 
 @pytest.fixture
 def server(ros_domain):
     """Accepts and reaches every goal at once."""
-    context, stopping = rclpy.Context(), threading.Event()
-    rclpy.init(context=context)
-    node = rclpy.create_node('server', namespace=NAMESPACE, context=context)
-    executor = SingleThreadedExecutor(context=context)
-    executor.add_node(node)
 
     def reach(handle):
         handle.succeed()
         return MoveTip.Result(error_msg='reached')
 
-    action = ActionServer(node, MoveTip, 'move_tip', reach)
-
-    def spin():
-        while not stopping.is_set():
-            executor.spin_once(timeout_sec=0.05)
-
-    thread = threading.Thread(target=spin)
-    thread.start()
-    yield
-    stopping.set()
-    thread.join()
-    action.destroy()
-    executor.shutdown()
-    node.destroy_node()
-    rclpy.shutdown(context=context)
+    with Probe('server', NAMESPACE) as probe:
+        action = ActionServer(probe, MoveTip, 'move_tip', reach)
+        probe.spin()
+        yield
+        action.destroy()
 
 
 def test_an_answer_that_comes_while_a_goal_is_still_being_sent_is_not_lost(server, monkeypatch):
