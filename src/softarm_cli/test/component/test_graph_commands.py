@@ -2,16 +2,16 @@
 
 import json
 import threading
-from contextlib import ExitStack
 
 import pytest
 import yaml
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from rclpy.lifecycle import LifecycleNode
 
-from cli_testing.spinning_node import SpinningNode
 from soft_arm_msgs.msg import ChamberPressures
 from softarm_cli import node_command, topic_command
 from softarm_cli.ros.examination import examine
+from system_testing.probe import Probe
 
 PRESSURES = '/left/pressures'
 
@@ -20,11 +20,10 @@ PRESSURES = '/left/pressures'
 def small_graph(ros_domain):
     """Three of an arm's nodes, one of them twice and one that does not answer."""
 
-    def driver(node):
-        pressures, status = (
-            node.create_publisher(ChamberPressures, 'pressures', 10),
-            node.create_publisher(DiagnosticArray, '/diagnostics', 10),
-        )
+    def driver():
+        node = LifecycleNode('pneumatic_driver')
+        pressures = node.create_publisher(ChamberPressures, 'pressures', 10)
+        status = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
         message = ChamberPressures(names=['m1_b1', 'm1_b2'], pressures_pa=[1.5e3, float('nan')])
         fault = DiagnosticStatus(
             level=DiagnosticStatus.ERROR,
@@ -34,18 +33,18 @@ def small_graph(ros_domain):
         node.create_timer(0.02, lambda: pressures.publish(message))
         node.create_timer(0.5, lambda: status.publish(DiagnosticArray(status=[fault])))
 
+        return node
+
     let_go = threading.Event()
-
-    def block(node):
-        node.create_timer(0.01, let_go.wait)
-
-    with ExitStack() as nodes:
-        nodes.enter_context(SpinningNode('pneumatic_driver', 'left', build=driver, lifecycle=True))
-        nodes.enter_context(SpinningNode('tip_controller', 'left'))
-        nodes.enter_context(SpinningNode('tip_controller', 'left'))
-        nodes.enter_context(SpinningNode('tip_tracker', 'left', build=block))
-        nodes.callback(let_go.set)
+    with (
+        Probe('tip_controller', 'left', [driver]).spin(),
+        Probe('tip_controller', 'left').spin(),
+        Probe('tip_tracker', 'left') as tracker,
+    ):
+        tracker.create_timer(0.01, let_go.wait)
+        tracker.spin()
         yield
+        let_go.set()
 
 
 def test_echo_prints_yaml_and_json(small_graph, capsys):

@@ -1,9 +1,11 @@
 """Parameters of launch files as a node receives them."""
 
-import rclpy
+from functools import partial
+
 from rclpy.node import Node
 
 from softarm_cli.launching.description import describe
+from system_testing.probe import Probe
 
 TEXTS = ['018322071443', 'on', '/data/arm #2/x', 'run: 3', '', '1e3', '1_000', '2024-01-01', '~']
 
@@ -22,11 +24,7 @@ def test_text_arrives_as_written(ros_domain, tmp_path, monkeypatch):
     scratch = tmp_path / 'scratch'
     scratch.mkdir()
     [process] = describe(file, {}, scratch).processes
-    rclpy.init(args=list(process.command[1:]))
-    try:
-        node = Node('talker', automatically_declare_parameters_from_overrides=True)
-        received = [node.get_parameter(f'p{i}').value for i in range(len(TEXTS))]
-        node.destroy_node()
-    finally:
-        rclpy.try_shutdown()
+    talker = partial(Node, 'talker', automatically_declare_parameters_from_overrides=True)
+    with Probe(nodes=[talker], arguments=process.command[1:]) as probe:
+        received = [probe.nodes[0].get_parameter(f'p{i}').value for i in range(len(TEXTS))]
     assert received == TEXTS
