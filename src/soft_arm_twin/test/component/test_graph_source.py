@@ -7,7 +7,6 @@ import time
 
 import numpy as np
 import pytest
-import rclpy
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Point
@@ -27,22 +26,22 @@ from soft_arm_msgs.action import MoveTip
 from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures, IkSolution
 from soft_arm_msgs.srv import SolveIK
 from soft_arm_node_kit import qos
-from soft_arm_node_kit.testing import DEADLINE_S, SpinningNode
 from soft_arm_twin.ros.graph_source import GraphSource
 from soft_arm_twin.source import Answer
+from system_testing.probe import DEADLINE_S, Probe
 
 ARM = load_arm('two_module_arm', 'virtual')
 PERIOD_S = 0.05
 DRIVERS_STAMP = Time(sec=41, nanosec=7)  # its clock is simulated
 
 
-class Rig(SpinningNode):
+class Rig(Probe):
     """Stand-in for all nodes of an arm; records what it receives."""
 
     def __init__(self):
         super().__init__('rig', '/soft_arm')
         self.declare_parameter('robot', 'two_module_arm')
-        self.vents, self.goals, self.commands = 0, [], []
+        self.vents, self.goals = 0, []
         self.talks, self.answers_ik, self.ik_requests = True, True, 0
         low, high = ARM.pressure_limits_pa
         self.shape = ARM.at(ARM.q_at(low + 0.7 * (high - low)))
@@ -53,9 +52,7 @@ class Rig(SpinningNode):
         self._depth = self.create_publisher(Image, '/camera/c/depth/image_raw', qos.IMAGE)
         self._info = self.create_publisher(CameraInfo, '/camera/c/color/camera_info', qos.STATE)
         self._colour = self.create_publisher(Image, '/camera/c/color/image_raw', qos.IMAGE)
-        self.create_subscription(
-            ChamberPressures, 'pressure_command', self.commands.append, qos.ANY_COMMAND
-        )
+        self.commands = self.listen(ChamberPressures, 'pressure_command', qos.ANY_COMMAND)
         self.create_service(Trigger, 'vent', self._vent)
         self.create_service(ChangeState, 'pneumatic_driver/change_state', self._change)
         at_once = ReentrantCallbackGroup()  # also while another request is not answered
@@ -175,11 +172,8 @@ class Page:
 
 @pytest.fixture(scope='module')
 def rig(ros_domain):
-    rclpy.init()
-    running = Rig()
-    yield running
-    running.close()
-    rclpy.try_shutdown()
+    with Rig() as running:
+        yield running
 
 
 @pytest.fixture(scope='module')
