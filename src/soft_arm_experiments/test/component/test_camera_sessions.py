@@ -1,12 +1,9 @@
 """Sessions beside a node that plays a camera: they see what the tip tracker would."""
 
-import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import CameraInfo, Image
 
 from soft_arm_calibration.bags.bag_frames import read_frames
@@ -19,6 +16,7 @@ from soft_arm_sim.ros.conversions import image_message
 from soft_arm_vision.calibration.camera_correction import CameraCorrection
 from soft_arm_vision.ring.detector import RingDetector
 from softarm_cli.bags.file import open_bag
+from system_testing.probe import Probe
 
 BAG = Path(__file__).parents[3] / 'soft_arm_calibration/test/data/virtual_rig_bag'
 RING = load_robot('two_module_arm').ring
@@ -31,9 +29,8 @@ def recorded(**options):
         return next(read_frames(bag, RigCamera(), **options))
 
 
-def play(frame, context, ending):
+def play(frame, node):
     """Publish a frame again and again, its depth in tenths of a millimetre."""
-    node = rclpy.create_node('camera', context=context)
     info = node.create_publisher(CameraInfo, '/camera/camera/color/camera_info', qos.STATE)
     colour, depth = (
         node.create_publisher(Image, f'/camera/camera/{topic}/image_raw', qos.IMAGE)
@@ -52,25 +49,15 @@ def play(frame, context, ending):
         depth.publish(image_message(depth_units, '16UC1', stamp, 'rgb'))
 
     node.create_timer(0.05, send)
-    executor = SingleThreadedExecutor(context=context)
-    executor.add_node(node)
-    while not ending.is_set():
-        executor.spin_once(timeout_sec=0.05)
-    executor.shutdown()
-    node.destroy_node()
 
 
 @pytest.fixture
 def camera(ros_domain):
     frame = recorded()
-    context, ending = rclpy.Context(), threading.Event()
-    rclpy.init(context=context)
-    thread = threading.Thread(target=play, args=(frame, context, ending))
-    thread.start()
-    yield frame
-    ending.set()
-    thread.join()
-    rclpy.shutdown(context=context)
+    with Probe('camera') as probe:
+        play(frame, probe)
+        probe.spin()
+        yield frame
 
 
 def test_the_ring_is_measured_as_the_rig_corrects_its_camera(camera):

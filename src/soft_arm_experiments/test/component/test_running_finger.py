@@ -1,12 +1,9 @@
 """`RunningFinger` beside a node that simulates the cell's plant and camera."""
 
-import threading
 import time
 
 import numpy as np
 import pytest
-import rclpy
-from rclpy.executors import SingleThreadedExecutor
 from sensor_msgs.msg import CameraInfo, Image
 
 from soft_arm_calibration.ros import running_finger
@@ -22,6 +19,7 @@ from soft_arm_sim.cameras.parameters import load_finger_camera_parameters
 from soft_arm_sim.ros.conversions import camera_info_message, image_message
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.finger.angles import FingerEstimator
+from system_testing.probe import Probe
 
 pytestmark = pytest.mark.watchdogs
 
@@ -29,54 +27,37 @@ ROBOT, PARAMETERS = load_robot('four_piece_finger'), load_finger_camera_paramete
 STALE_S = 0.5
 
 
-class Cell(threading.Thread):
-    """Driver, plant and camera in one node with a separate context; vents when commands stop."""
+class Cell(Probe):
+    """Driver, plant and camera in one node; vents when commands stop."""
 
     def __init__(self):
-        super().__init__(name='cell')
+        super().__init__('cell')
         self.plant = PneumaticFinger(ROBOT, 3)
         self.stuck = False
         self.commanded = None
-        self.emulate = False
-        self._context = rclpy.Context()
         self._target_pa = 0.0
         self._when_s = 0.0
-        self._ending = threading.Event()
-
-    def run(self):
-        rclpy.init(context=self._context)
-        node = rclpy.create_node('cell', context=self._context)
-        executor = SingleThreadedExecutor(context=self._context)
-        executor.add_node(node)
-        self._camera = FingerCamera(ROBOT, PARAMETERS, 3)
-        self._pressures = node.create_publisher(ChamberPressures, '/gripper/pressures', qos.STATE)
-        self._info = node.create_publisher(
+        self._pressures = self.create_publisher(ChamberPressures, '/gripper/pressures', qos.STATE)
+        self._info = self.create_publisher(
             CameraInfo, '/finger_camera/color/camera_info', qos.STATE
         )
         self._images = [
-            node.create_publisher(Image, f'/finger_camera/{kind}/image_raw', qos.IMAGE)
+            self.create_publisher(Image, f'/finger_camera/{kind}/image_raw', qos.IMAGE)
             for kind in ('color', 'depth')
         ]
-        node.create_subscription(
+        self.create_subscription(
             ChamberPressures, '/gripper/pressure_command', self._on_command, qos.COMMAND
         )
-        node.create_timer(0.02, self._advance)
-        node.create_timer(0.2, lambda: self._capture(node.get_clock().now().to_msg()))
-        offered = None
-        while not self._ending.is_set():
-            executor.spin_once(timeout_sec=0.05)
-            if self.emulate and offered is None:
-                offered = node.create_service(
-                    PlaceObject, '~/place_object', lambda _, answer: answer
-                )
-        self._camera.close()
-        executor.shutdown()
-        node.destroy_node()
-        rclpy.shutdown(context=self._context)
+        self.create_timer(0.02, self._advance)
+        self.create_timer(0.2, lambda: self._capture(self.get_clock().now().to_msg()))
 
-    def stop(self):
-        self._ending.set()
-        self.join(timeout=10.0)
+    def _spin(self):
+        self._camera = FingerCamera(ROBOT, PARAMETERS, 3)  # draws in the thread that makes it
+        super()._spin()
+        self._camera.close()
+
+    def emulate(self):
+        self.create_service(PlaceObject, '~/place_object', lambda _, answer: answer)
 
     def _on_command(self, message):
         self._target_pa = message.pressures_pa[0]
@@ -105,10 +86,8 @@ class Cell(threading.Thread):
 
 @pytest.fixture
 def cell(ros_domain):
-    cell = Cell()
-    cell.start()
-    yield cell
-    cell.stop()
+    with Cell() as cell:
+        yield cell.spin()
 
 
 def test_pressures_are_reached_and_pictures_are_of_them(cell):
@@ -129,10 +108,9 @@ def test_pressures_are_reached_and_pictures_are_of_them(cell):
                 measured - cell.plant.piece_angles_rad
             ) == pytest.approx(np.zeros(4), abs=0.6)
         assert cell.commanded == ['finger']
-    end_s = time.monotonic() + 10.0
-    while abs(cell.plant.pressure_pa) > 100.0:  # commands have stopped
-        assert time.monotonic() < end_s
-        cell.join(timeout=0.05)
+    began_s = time.monotonic()
+    cell.wait(lambda: abs(cell.plant.pressure_pa) <= 100.0, 'commands have stopped')
+    assert time.monotonic() - began_s < 10.0
 
 
 def test_emulated_devices_are_told_from_real_ones(cell):
@@ -140,7 +118,7 @@ def test_emulated_devices_are_told_from_real_ones(cell):
         finger.check_devices('lab', 'real')
         with pytest.raises(VisionError, match="'virtual' is virtual, .* not emulated"):
             finger.check_devices('virtual', 'virtual')
-        cell.emulate = True
+        cell.called(cell.emulate)
         finger.wait_for(finger._devices.emulated, 10.0, 'the emulation')
         finger.check_devices('virtual', 'virtual')
         with pytest.raises(VisionError, match="'lab' is real, but /cell emulates its devices"):
