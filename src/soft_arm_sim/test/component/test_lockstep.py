@@ -1,7 +1,6 @@
 """The virtual rig in lockstep, with nodes of the test that answer and that do not."""
 
 import pytest
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from rcl_interfaces.srv import GetParameters
 from rclpy.parameter import Parameter
@@ -12,27 +11,28 @@ from tf2_msgs.msg import TFMessage
 
 from soft_arm_node_kit import qos
 from soft_arm_node_kit.node import Node
-from soft_arm_node_kit.testing import SpinningNode
 from soft_arm_node_kit.ticker import Answers, Ticker
+from system_testing.probe import Probe
 
 TICK_S, IMAGE_DELAY_S = 0.010, 0.045  # of the shipped delays
 TIMEOUT_S = 0.5
 
 
 class Answering(Node):
-    """Answers each tick while `answers`."""
+    """Answers each tick."""
 
-    def __init__(self):
-        super().__init__('driver', parameter_overrides=[Parameter('use_sim_time', value=True)])
+    def __init__(self, context):
+        simulated = [Parameter('use_sim_time', value=True)]
+        super().__init__('driver', parameter_overrides=simulated, context=context)
         self.ticks_s = []
         self._ticker = Ticker(self, 0.020, lambda: self.ticks_s.append(self.now_s()))
 
 
-class Watching(SpinningNode):
+class Watching(Probe):
     """Sees what the rig says, and answers images while `answers`."""
 
     def __init__(self):
-        super().__init__('detector', '')
+        super().__init__('detector')
         self.answers, self.times_s, self.images_s, self.status = True, [0.0], [], ''
         self._answers = Answers(self)
         self.create_subscription(Clock, '/clock', self._on_clock, qos.STATE)
@@ -41,7 +41,6 @@ class Watching(SpinningNode):
         self.create_subscription(DiagnosticArray, '/diagnostics', self._on_status, qos.STATE)
         self.static_frames = []
         self.create_subscription(TFMessage, '/tf_static', self._on_static, qos.LATCHED)
-        self.camera = self.create_client(GetParameters, '/camera/camera/get_parameters')
         self.spin()
 
     def _on_clock(self, message):
@@ -65,12 +64,11 @@ class Watching(SpinningNode):
 @pytest.fixture(scope='module')
 def rig(lockstep_rig):
     """The node that watches, before any node answers ticks."""
-    rclpy.init()
-    watching = Watching()
-    with lockstep_rig(image_answers_from='detector', answer_timeout_s=TIMEOUT_S):
+    with (
+        Watching() as watching,
+        lockstep_rig(image_answers_from='detector', answer_timeout_s=TIMEOUT_S),
+    ):
         yield watching
-    watching.close()
-    rclpy.try_shutdown()
 
 
 @pytest.fixture(scope='module')
@@ -78,7 +76,7 @@ def answering(rig):
     """A node that answers; time has stood at the first tick until it came."""
     rig.wait(lambda: 'time waits for /driver' in rig.status, 'the rig says whom it waits for')
     assert set(rig.times_s) <= {0.0, TICK_S}
-    node = Answering()
+    node = Answering(rig.context)
     rig._executor.add_node(node)
     yield node
     rig._executor.remove_node(node)
@@ -86,12 +84,8 @@ def answering(rig):
 
 
 def test_the_camera_is_a_node_on_the_clock_of_the_graph(rig, answering):
-    rig.wait(rig.camera.service_is_ready, 'the parameters of the camera')
-    answer = rig.called(
-        lambda: rig.camera.call_async(GetParameters.Request(names=['use_sim_time']))
-    )
-    rig.wait(answer.done, 'the camera answers')
-    assert answer.result().values[0].bool_value
+    answer = rig.call(GetParameters, '/camera/camera/get_parameters', names=['use_sim_time'])
+    assert answer.values[0].bool_value
     rig.wait(lambda: rig.static_frames, 'the frames of the camera')
     assert all(frame.header.stamp.sec < 1000 for frame in rig.static_frames)
 

@@ -1,7 +1,6 @@
 """Simulated time that waits for the node that measures the tip by the motion capture's poses."""
 
 import pytest
-import rclpy
 from geometry_msgs.msg import PoseStamped
 from rclpy.parameter import Parameter
 from rclpy.time import Time
@@ -9,17 +8,19 @@ from rosgraph_msgs.msg import Clock
 
 from soft_arm_node_kit import qos
 from soft_arm_node_kit.node import Node
-from soft_arm_node_kit.testing import SpinningNode
 from soft_arm_node_kit.ticker import Answers, Ticker
+from system_testing.probe import Probe
 
 PERIOD_S = 0.010
 
 
-class Tracking(SpinningNode):
+class Tracking(Probe):
     """Sees poses and time, and answers each pose while `answers`."""
 
     def __init__(self):
-        super().__init__('tracker', '')
+        simulated = [Parameter('use_sim_time', value=True)]
+        super().__init__('tracker', nodes=[lambda: Node('driver', parameter_overrides=simulated)])
+        Ticker(self.nodes[0], PERIOD_S, lambda: None)
         self.answers, self.time_s, self.at_s = True, 0.0, []
         self._answers = Answers(self)
         self.create_subscription(Clock, '/clock', self._on_clock, qos.STATE)
@@ -38,15 +39,11 @@ class Tracking(SpinningNode):
 
 @pytest.fixture
 def tracking(lockstep_rig):
-    rclpy.init()
-    tracking = Tracking()
-    driver = Node('driver', parameter_overrides=[Parameter('use_sim_time', value=True)])
-    Ticker(driver, PERIOD_S, lambda: None)
-    tracking._executor.add_node(driver)
-    with lockstep_rig(pose_answers_from='tracker', answer_timeout_s=600.0):
+    with (
+        Tracking() as tracking,
+        lockstep_rig(pose_answers_from='tracker', answer_timeout_s=600.0),
+    ):
         yield tracking
-    tracking.close()
-    rclpy.try_shutdown()
 
 
 def test_time_stands_until_the_pose_is_answered(tracking):

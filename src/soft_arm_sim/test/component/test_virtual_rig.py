@@ -2,86 +2,58 @@
 
 import signal
 import socket
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
-import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped
 from pymodbus.client import ModbusTcpClient
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.qos import QoSDurabilityPolicy, QoSReliabilityPolicy
 from sensor_msgs.msg import CameraInfo, Image
 from tf2_msgs.msg import TFMessage
 
 from soft_arm_msgs.srv import PlaceRing
 from soft_arm_node_kit import qos
+from system_testing.probe import DEADLINE_S, Probe
+from system_testing.processes import free_port, start_node
 
-START = 'import sys; from soft_arm_sim.ros.virtual_rig_node import main; sys.exit(main())'
 COLOUR, DEPTH = '/camera/camera/color', '/camera/camera/aligned_depth_to_color'
-LIMIT_S = 300.0
+TRUTH = '/virtual_rig/debug/tip_truth'
 
 pytestmark = pytest.mark.watchdogs  # of the board, between this process and the rig's
 
 
 def start(*parameters):
-    arguments = [word for p in parameters for word in ('-p', p)]
-    command = [sys.executable, '-c', START, '--ros-args', *arguments]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return start_node('soft_arm_sim.ros.virtual_rig_node', *parameters)
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
-
-
-class Listener:
-    """A node that keeps every message of the rig's topics."""
+class Listener(Probe):
+    """Keeps every message of the rig's topics."""
 
     def __init__(self):
-        self.node, self.executor = rclpy.create_node('listener'), SingleThreadedExecutor()
-        self.executor.add_node(self.node)
-        self.messages = {}
-        for name, kind, profile in (
-            (f'{COLOUR}/image_raw', Image, qos.SENSOR),
-            (f'{DEPTH}/image_raw', Image, qos.SENSOR),
-            (f'{COLOUR}/camera_info', CameraInfo, qos.STATE),
-            (f'{DEPTH}/camera_info', CameraInfo, qos.STATE),
-            ('/virtual_rig/debug/tip_truth', PoseStamped, qos.STATE),
-            ('/tf_static', TFMessage, qos.LATCHED),
-            ('/diagnostics', DiagnosticArray, qos.STATE),
-        ):
-            self.messages[name] = []
-            self.node.create_subscription(kind, name, self.messages[name].append, profile)
-
-    def until(self, condition):
-        deadline = time.monotonic() + LIMIT_S
-        while not condition() and time.monotonic() < deadline:
-            self.executor.spin_once(timeout_sec=0.1)
-        assert condition()
+        super().__init__('listener')
+        for camera in (COLOUR, DEPTH):
+            self.listen(Image, f'{camera}/image_raw', qos.SENSOR)
+            self.listen(CameraInfo, f'{camera}/camera_info', qos.STATE)
+        self.listen(PoseStamped, TRUTH, qos.STATE)
+        self.listen(TFMessage, '/tf_static', qos.LATCHED)
+        self.listen(DiagnosticArray, '/diagnostics', qos.STATE)
 
     def next(self, name, count=1):
-        self.messages[name].clear()
-        self.until(lambda: len(self.messages[name]) >= count)
-        return self.messages[name]
+        self.heard[name].clear()
+        self.wait(lambda: len(self.heard[name]) >= count)
+        return self.heard[name]
 
 
 @pytest.fixture(scope='module')
 def rig(ros_domain):
     """The running rig, a listener and the port of its valve board."""
-    rclpy.init()
-    listener, port = Listener(), free_port()
-    process = start(f'modbus_port:={port}', 'plant_seed:=7')
-    yield process, listener, port
-    process.kill()
-    process.communicate()
-    listener.executor.shutdown()
-    listener.node.destroy_node()
-    rclpy.try_shutdown()
+    with Listener() as listener:
+        port = free_port()
+        process = start(f'modbus_port:={port}', 'plant_seed:=7')
+        yield process, listener, port
+        process.kill()
+        process.communicate()
 
 
 def seconds(stamp):
@@ -131,8 +103,8 @@ def test_a_frameset_has_one_stamp_and_framesets_are_a_thirtieth_apart_at_least(r
         f'{DEPTH}/image_raw',
     ]
     listener.next(names[0], 30)
-    stamps = [{seconds(m.header.stamp) for m in listener.messages[name]} for name in names]
-    newest = [m.header.stamp for m in listener.messages[names[0]]]
+    stamps = [{seconds(m.header.stamp) for m in listener.heard[name]} for name in names]
+    newest = [m.header.stamp for m in listener.heard[names[0]]]
     assert len(stamps[0] & stamps[1]) > 25
     assert stamps[2] & stamps[3] and stamps[2] & stamps[0]
     # on a busy machine they are further apart
@@ -142,13 +114,13 @@ def test_a_frameset_has_one_stamp_and_framesets_are_a_thirtieth_apart_at_least(r
 def test_images_are_reliable_and_frames_latched(rig):
     _, listener, _ = rig
     for name in (f'{COLOUR}/image_raw', f'{DEPTH}/image_raw'):
-        (publisher,) = listener.node.get_publishers_info_by_topic(name)
+        (publisher,) = listener.get_publishers_info_by_topic(name)
         assert publisher.qos_profile.reliability == QoSReliabilityPolicy.RELIABLE
         assert (publisher.node_namespace, publisher.node_name) == ('/camera', 'camera')
-    (publisher,) = listener.node.get_publishers_info_by_topic('/tf_static')
+    (publisher,) = listener.get_publishers_info_by_topic('/tf_static')
     assert publisher.qos_profile.durability == QoSDurabilityPolicy.TRANSIENT_LOCAL
-    listener.until(lambda: listener.messages['/tf_static'])
-    frames = {t.child_frame_id: t for m in listener.messages['/tf_static'] for t in m.transforms}
+    listener.wait(lambda: listener.heard['/tf_static'])
+    frames = {t.child_frame_id: t for m in listener.heard['/tf_static'] for t in m.transforms}
     assert frames['camera_color_frame'].header.frame_id == 'camera_link'
     optical = frames['camera_color_optical_frame']
     assert optical.header.frame_id == 'camera_color_frame'
@@ -158,9 +130,9 @@ def test_images_are_reliable_and_frames_latched(rig):
 
 def test_diagnostics_report_the_real_time_factor_and_the_rate(rig):
     _, listener, _ = rig
-    listener.until(
+    listener.wait(
         lambda: any(
-            s.name == 'virtual_rig' for m in listener.messages['/diagnostics'] for s in m.status
+            s.name == 'virtual_rig' for m in listener.heard['/diagnostics'] for s in m.status
         )
     )
     values = {v.key: v.value for v in listener.next('/diagnostics')[-1].status[0].values}
@@ -171,14 +143,11 @@ def test_the_valve_board_moves_the_arm_and_its_watchdog_vents(rig):
     _, listener, port = rig
 
     def height_m():
-        return listener.next('/virtual_rig/debug/tip_truth')[-1].pose.position.z
+        return listener.next(TRUTH)[-1].pose.position.z
 
     with ModbusTcpClient('127.0.0.1', port=port, timeout=2) as client:
         rest_m = height_m()
-        assert (
-            listener.messages['/virtual_rig/debug/tip_truth'][-1].header.frame_id
-            == 'soft_arm_base_link'
-        )
+        assert listener.heard[TRUTH][-1].header.frame_id == 'soft_arm_base_link'
         # With this key the codes are 1, 6, 31..
         client.write_registers(112, [0, 0] + [0x7465] * 10, device_id=1)
         code = 0
@@ -195,31 +164,27 @@ def test_the_valve_board_moves_the_arm_and_its_watchdog_vents(rig):
 
         def contracted():
             write(106, [])  # more often than true tips come on a busy machine
-            truths = listener.messages['/virtual_rig/debug/tip_truth']
+            truths = listener.heard[TRUTH]
             return truths[-1].pose.position.z < rest_m - 0.03
 
-        listener.until(contracted)
-    listener.until(lambda: height_m() > rest_m - 0.01)  # no heartbeat any more
+        listener.wait(contracted)
+    listener.wait(lambda: height_m() > rest_m - 0.01)  # no heartbeat any more
 
 
 def test_the_ring_goes_to_a_peg_and_back(rig):
     _, listener, _ = rig
-    client = listener.node.create_client(PlaceRing, '/virtual_rig/place_ring')
-    listener.until(client.service_is_ready)
 
     def place(peg):
-        future = client.call_async(PlaceRing.Request(peg=peg))
-        listener.until(future.done)
-        return future.result()
+        return listener.call(PlaceRing, '/virtual_rig/place_ring', peg=peg)
 
     def ring_row():
         image = listener.next(f'{COLOUR}/image_raw', 2)[-1]
         rgb = np.frombuffer(image.data, np.uint8).reshape(480, 640, 3).astype(int)
         return np.mean(np.nonzero((rgb[..., 0] > 150) & (rgb[..., 2] < 90))[0])
 
-    truths = listener.messages['/virtual_rig/debug/tip_truth']
+    truths = listener.heard[TRUTH]
     truths.clear()  # the test before has moved the arm
-    listener.until(
+    listener.wait(
         lambda: len(truths) > 25 and np.ptp([t.pose.position.z for t in truths[-25:]]) < 2e-4
     )
     on_arm = ring_row()
@@ -235,7 +200,7 @@ def test_the_ring_goes_to_a_peg_and_back(rig):
 def test_a_port_in_use_is_one_line_and_exit_code_2(rig):
     *_, port = rig
     second = start(f'modbus_port:={port}')
-    _, errors = second.communicate(timeout=LIMIT_S)
+    _, errors = second.communicate(timeout=DEADLINE_S)
     assert second.returncode == 2
     assert f'127.0.0.1:{port}' in errors and len(errors.splitlines()) == 1
 
@@ -250,7 +215,7 @@ def test_a_port_in_use_is_one_line_and_exit_code_2(rig):
 )
 def test_bad_parameters_are_one_line_and_exit_code_2(rig, parameter, words):
     process = start(parameter, 'modbus_port:=0')
-    _, errors = process.communicate(timeout=LIMIT_S)
+    _, errors = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 2
     assert all(word in errors for word in words) and len(errors.splitlines()) == 1
 
@@ -258,7 +223,7 @@ def test_bad_parameters_are_one_line_and_exit_code_2(rig, parameter, words):
 def test_sigterm_ends_it_cleanly_and_frees_the_port(rig):
     process, _, port = rig
     process.send_signal(signal.SIGTERM)
-    _, errors = process.communicate(timeout=LIMIT_S)
+    _, errors = process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 0
     assert 'Traceback' not in errors and 'Exception' not in errors
     with socket.socket() as probe:
