@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from soft_arm_control.errors import IdentificationError
 from soft_arm_control.tip.dynamics import Dynamics
@@ -106,3 +107,19 @@ def test_finds_the_loops_that_it_was_made_with(found):
 def test_a_valve_that_does_not_move_is_refused():
     with pytest.raises(IdentificationError, match='supply on'):
         identify([Chamber().step(0.0, 40e3, gain=0.1)], [])
+
+
+@pytest.mark.parametrize(
+    ('name', 'value'),
+    [
+        ('valve_time_constant_s', 0.0),
+        ('valve_rate_limit_pa_s', -1.0),
+        ('creep_share', 0.31),
+        ('camera_delay_s', np.nan),
+        ('hysteresis_weights', (0.5, 0.5)),
+        ('hysteresis_thresholds_pa', (4e3,)),
+    ],
+)
+def test_impossible_dynamics_are_refused(name, value):
+    with pytest.raises(ValidationError, match='hysteresis' if 'hysteresis' in name else name):
+        Dynamics(**TRUTH.model_dump() | {name: value})
