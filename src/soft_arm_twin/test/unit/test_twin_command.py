@@ -1,12 +1,37 @@
-"""`softarm twin --socket FD` serves only at a socket that listens on this machine alone."""
+"""The command `softarm twin`: its end, and the sockets that it serves at by `--socket FD`."""
 
+import argparse
+import asyncio
 import os
+import signal
 import socket
 
 import pytest
 
+from soft_arm_twin.cli import twin
 from soft_arm_twin.cli.twin import _inherited
 from soft_arm_twin.errors import AddressError
+
+
+@pytest.fixture
+def handlers():
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
+def test_a_repeated_signal_does_not_interrupt_the_end(monkeypatch, handlers, number):
+    async def serve(*args, **options):
+        os.kill(os.getpid(), number)
+        await asyncio.sleep(60.0)
+
+    monkeypatch.setattr(twin, 'serve', serve)
+    options = argparse.Namespace(host='127.0.0.1', port=0, no_browser=True, allow_host=[])
+    assert twin.show(None, options) == 0
+    assert signal.getsignal(number) is signal.SIG_IGN
+    os.kill(os.getpid(), number)  # as ros2 launch does after Ctrl-C, while the graph is left
 
 
 def test_a_listener_on_loopback_is_used():
