@@ -158,7 +158,6 @@ class RecordingChamber(RecordingPlant):
 class TcpRig:
     """Emulated device in a thread; `link` holds the arguments of RegisterMap.with_link."""
 
-    robot: str
     map: str
     driver: type
     targets_pa: list[float]
@@ -174,9 +173,6 @@ class TcpRig:
         self._thread.start()
         self.link = self.second_link = {'host': '127.0.0.1', 'port': self.device.port}
 
-    def write(self, address: int, values: list[int]) -> int:
-        return self.device.logic.write(address, values)
-
     def stop(self, patience_s: float = 0.0):
         self._thread.stop(patience_s)
 
@@ -191,7 +187,7 @@ class SlowedBoard(ValveBoard):
 
 
 class TcpBoard(TcpRig):
-    robot, map, driver = 'two_module_arm', 'valve_board', Board
+    map, driver = 'valve_board', Board
     targets_pa = [10_000.0, -20_000.0, 30_000.0, -50_000.0, 5_000.0, 10.0]
     make_plant = RecordingPlant
 
@@ -200,29 +196,28 @@ class TcpBoard(TcpRig):
         self.plant.device_clock_s = lambda: 1e-3 * self.device.logic.uptime_ms
         return board
 
-    def drive_from_elsewhere(self, beat: int):
-        if beat == 1:
-            self.other = Host(self.write)
-            assert self.other.claim() == self.other.run() == 0
-        assert self.other.command([1000] * 6) == 0
+    @property
+    def board(self):
+        return self.device.logic
+
+    def drive_from_elsewhere(self):
+        self.other = Host(self.board.write)
+        assert self.other.claim() == self.other.run() == self.other.command([1000] * 6) == 0
 
     def board_faults(self) -> int:
-        return self.device.logic.read(13, 1)[0]
+        return self.board.read(13, 1)[0]
 
     def watchdog_tripped(self) -> bool:
         return bool(self.board_faults() & 1 << 12)
 
 
 class TcpGripper(TcpRig):
-    robot, map, driver = 'four_piece_finger', 'pcu2v', Pcu2v
+    map, driver = 'pcu2v', Pcu2v
     targets_pa = [50_000.0]
     make_plant = RecordingChamber
 
     def make_device(self, port):
         return pcu2v.Pcu2v(self.plant, port=port)
-
-    def drive_from_elsewhere(self, beat: int):
-        self.write(1, [1, 0, 100, 0, beat])
 
     def watchdog_tripped(self) -> bool:
         return self.device.logic.watchdog_trips > 0

@@ -2,6 +2,7 @@ import functools
 import logging
 import threading
 import time
+from contextlib import ExitStack
 
 import pytest
 
@@ -45,24 +46,14 @@ def library(library_for):
 class RtuBoard(PtySlave):
     """Firmware behind a serial line, with the interface of TcpBoard."""
 
-    robot = TcpBoard.robot
-    map = TcpBoard.map
-    driver = TcpBoard.driver
-    targets_pa = TcpBoard.targets_pa
-    drive_from_elsewhere = TcpBoard.drive_from_elsewhere
-    watchdog_tripped = TcpBoard.watchdog_tripped
+    map, driver, targets_pa = TcpBoard.map, TcpBoard.driver, TcpBoard.targets_pa
+    board_faults, watchdog_tripped = TcpBoard.board_faults, TcpBoard.watchdog_tripped
 
     def __init__(self, library):
         super().__init__(CBoard(library), RecordingPlant())
         self._plant.device_clock_s = lambda: 1e-3 * self.uptime_ms
         self.plant = self._plant
         self.link, self.second_link = ({'serial_device': device} for device in self.devices)
-
-    def write(self, address, values):
-        return self.board.write(address, values)
-
-    def board_faults(self) -> int:
-        return self.board.read(13, 1)[0]
 
 
 def rig_fixture(*kinds: str):
@@ -87,15 +78,14 @@ tcp_rig, rig = rig_fixture('tcp', 'gripper'), rig_fixture('tcp', 'rtu', 'gripper
 @pytest.fixture
 def proxy_to():
     """Maker of proxies between driver and device."""
-    made = []
+    with ExitStack() as proxies:
 
-    def make(rig) -> Proxy:
-        made.append(Proxy(rig.device.port))
-        return made[-1]
+        def make(rig) -> Proxy:
+            proxy = Proxy(rig.device.port)
+            proxies.callback(proxy.stop)
+            return proxy
 
-    yield make
-    for proxy in made:
-        proxy.stop()
+        yield make
 
 
 def device_of(rig, link=None) -> Device:
@@ -106,12 +96,12 @@ def device_of(rig, link=None) -> Device:
 class DriverRecorder:
     """Driver that records exchanges and reasons of disarming."""
 
-    def __init__(self, rig, link=None, command_timeout_s=0.5):
+    def __init__(self, rig, link):
         self.exchanges, self.reasons = [], []
         self.driver = Driver(
             device_of(rig, link),
             50.0,
-            command_timeout_s,
+            0.5,
             self.exchanges.append,
             self._disarmed,
             time.monotonic,
@@ -125,12 +115,11 @@ class DriverRecorder:
 
 @pytest.fixture
 def make_driver():
-    made = []
+    with ExitStack() as drivers:
 
-    def make(rig, link=None, **options) -> DriverRecorder:
-        made.append(DriverRecorder(rig, link, **options))
-        return made[-1]
+        def make(rig, link=None) -> DriverRecorder:
+            recorder = DriverRecorder(rig, link)
+            drivers.callback(recorder.driver.close)
+            return recorder
 
-    yield make
-    for recorder in made:
-        recorder.driver.close()
+        yield make

@@ -63,7 +63,7 @@ class Wire:
     """Carries messages in their order, spoils those that `spoil` names by their number."""
 
     def __init__(self, loop, device, rtu: bool):
-        self._loop, self._device, self._rtu = loop, device, rtu
+        self._loop, self._device, self.rtu = loop, device, rtu
         self.messages = 0
         self.spoil: dict[int, Spoil] = {}
         self.requests = []  # without their transaction numbers and checksums
@@ -94,12 +94,9 @@ class Wire:
 
     def answers(self, request: bytes) -> bytes:
         """The device's answer to a frame, or nothing."""
-        if self._rtu:
-            if len(request) < 4 or FramerRTU.compute_CRC(request[:-2]) != int.from_bytes(
-                request[-2:]
-            ):
-                return b''
-            if request[0] != 1:
+        if self.rtu:
+            checksum = FramerRTU.compute_CRC(request[:-2]).to_bytes(2)
+            if len(request) < 4 or request[-2:] != checksum or request[0] != 1:
                 return b''
             said = request[:1] + self._answer(request[1:-2])
             return said + FramerRTU.compute_CRC(said).to_bytes(2)
@@ -108,10 +105,6 @@ class Wire:
 
     def _answer(self, pdu: bytes) -> bytes:
         return answer(self._device.logic, self._device.functions, pdu)
-
-    @property
-    def rtu(self) -> bool:
-        return self._rtu
 
 
 class _Connection:

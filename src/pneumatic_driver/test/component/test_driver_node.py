@@ -66,7 +66,7 @@ def test_lifecycle_by_hand_and_refused_commands(operator, tcp_board):
     # Refused, and the node goes on.
     assert not operator.transition(Transition.TRANSITION_ACTIVATE) and not operator.transition(99)
     assert operator.state == 'unconfigured'
-    tcp_board.drive_from_elsewhere(1)
+    tcp_board.drive_from_elsewhere()
     assert operator.call(Trigger, 'vent').success  # works before configure
     wait_for(lambda: tcp_board.plant.vented)
 

@@ -1,6 +1,7 @@
 """The cycle of both devices without threads, on a clock that the test moves."""
 
 import logging
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -168,8 +169,8 @@ def test_a_device_can_be_vented_without_a_connection(board_bench):
 
 
 def test_a_driver_without_a_rate_exchanges_on_request(board_bench):
-    driver = Driver(board_bench.device, None, COMMAND_TIMEOUT_S, clock=lambda: board_bench.now_s)
-    try:
+    clock = lambda: board_bench.now_s  # noqa: E731
+    with closing(Driver(board_bench.device, None, COMMAND_TIMEOUT_S, clock=clock)) as driver:
         driver.exchange_now()  # not connected yet: nothing happens
         assert driver.latest is None
         driver.connect()
@@ -186,8 +187,6 @@ def test_a_driver_without_a_rate_exchanges_on_request(board_bench):
         driver.disconnect()
         driver.exchange_now()
         assert not board_bench.runs and not board_bench.device.connected
-    finally:
-        driver.close()
 
 
 def test_an_unexpected_error_vents(bench):
@@ -195,24 +194,18 @@ def test_an_unexpected_error_vents(bench):
         raise ZeroDivisionError('broken')
 
     reasons = []
-    driver = Driver(bench.device, None, COMMAND_TIMEOUT_S, broken, reasons.append)
-    try:
+    with closing(Driver(bench.device, None, COMMAND_TIMEOUT_S, broken, reasons.append)) as driver:
         driver.connect()
         driver.arm()
         driver.exchange_now()
         assert not bench.runs and not driver.armed and 'broken' in reasons[0]
-    finally:
-        driver.close()
 
 
 def test_a_call_that_raises_an_unexpected_error_vents(board_bench, monkeypatch):
-    driver = Driver(board_bench.device, None, COMMAND_TIMEOUT_S)
-    try:
+    with closing(Driver(board_bench.device, None, COMMAND_TIMEOUT_S)) as driver:
         driver.connect()
-        monkeypatch.setattr(board_bench.device, 'enable', None)
-        with pytest.raises(LinkError, match='the exchange with the device failed: TypeError'):
-            driver.arm()
-        assert not board_bench.runs and not board_bench.device.connected
-    finally:
-        monkeypatch.undo()
-        driver.close()
+        with monkeypatch.context() as patch:
+            patch.setattr(board_bench.device, 'enable', None)
+            with pytest.raises(LinkError, match='the exchange with the device failed: TypeError'):
+                driver.arm()
+            assert not board_bench.runs and not board_bench.device.connected

@@ -19,24 +19,15 @@ def connect():
     client_module = pytest.importorskip(
         'pyModbusTCP.client', reason='pip install pyModbusTCP (requirements/python.in)'
     )
-    made = []
+    with contextlib.ExitStack() as clients:
 
-    def make(rig, **options):
-        made.append(
-            client_module.ModbusClient(
-                host='127.0.0.1',
-                port=rig.device.port,
-                unit_id=1,
-                timeout=2.0,
-                auto_open=True,
-                **options,
-            )
-        )
-        return made[-1]
+        def make(rig):
+            where = {'host': '127.0.0.1', 'port': rig.device.port, 'unit_id': 1}
+            client = client_module.ModbusClient(**where, timeout=2.0, auto_open=True)
+            clients.callback(client.close)
+            return client
 
-    yield make
-    for client in made:
-        client.close()
+        yield make
 
 
 def test_pymodbustcp_drives_the_gripper(connect, gripper):
