@@ -1,7 +1,6 @@
 """No node or command of a real rig loads a calibration that was measured on virtual devices."""
 
 import pytest
-import rclpy
 
 from soft_arm_calibration.cli import calibrate_dynamics
 from soft_arm_control.ros.gripper_controller_node import GripperControllerNode
@@ -13,6 +12,7 @@ from soft_arm_kinematics.cli import ik, kinematics
 from soft_arm_kinematics.ros.forward_kinematics_node import ForwardKinematicsNode
 from soft_arm_kinematics.ros.inverse_kinematics_node import InverseKinematicsNode
 from soft_arm_vision.ros.tip_tracker_node import TipTrackerNode
+from system_testing.probe import Probe
 
 ARM, FINGER = 'two_module_arm', 'four_piece_finger'
 NODES = {
@@ -83,12 +83,8 @@ def pairs(table):
 @pytest.mark.parametrize(('kind', 'node', 'robot'), pairs(NODES))
 def test_a_node_refuses_it(bench, kind, node, robot):
     rig = bench(kind)
-    rclpy.init(args=['--ros-args', '-p', f'rig:={rig.folder}', '-p', f'robot:={robot}'])
-    try:
-        with pytest.raises(CalibrationError, match=f'{kind}.yaml: measured on virtual devices'):
-            node()
-    finally:
-        rclpy.shutdown()
+    with pytest.raises(CalibrationError, match=f'{kind}.yaml: measured on virtual devices'):
+        Probe(nodes=[node], rig=rig.folder, robot=robot)
 
 
 @pytest.mark.parametrize(('kind', 'command', 'arguments'), pairs(LOADING))
