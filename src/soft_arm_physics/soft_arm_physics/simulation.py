@@ -108,11 +108,13 @@ class Simulation:
             pneumatics = Pneumatics()
         p = pneumatics if isinstance(pneumatics, Pneumatics) else load_pneumatics(pneumatics)
         try:
-            built = build(as_assembly(robot), self.world, time_step_s)
+            assembly = as_assembly(robot)
+            built = build(assembly, self.world, time_step_s)
             model = built.spec.compile()
         except (MissingPhysicsError, ValueError) as error:
             raise PhysicsError(' '.join(str(error).split())) from error
         self._spec, bodies = built.spec, built.robots
+        self._mesh_files = {b.name: b.mesh for b in assembly.bodies if b.mesh is not None}
         data = mujoco.MjData(model)
         check_stability(model, data)
         check_overlaps(model, data)
@@ -365,7 +367,7 @@ class Simulation:
         URDF has no key for springs: comments in the file give them, and say what else is left out.
         """
         objects = frozenset(item.name for item in self.world.objects)
-        return write_urdf(self.model, '_'.join(self.robots), objects)
+        return write_urdf(self.model, '_'.join(self.robots), objects, self._mesh_files)
 
 
 def _vector(what: str, given: ArrayLike) -> np.ndarray:

@@ -1,7 +1,6 @@
 import pytest
 
 from soft_arm_experiments.cli import (
-    bench_vision,
     calibrate_ring_noise,
     experiment,
     experiment_reach,
@@ -13,7 +12,6 @@ from soft_arm_training.cli import vision_draw, vision_extract
 @pytest.mark.parametrize(
     ('command', 'arguments'),
     [
-        (bench_vision, ['--frames', '1']),
         (vision_extract, ['BAG', 'FOLDER']),
         (vision_draw, ['FOLDER', '--frames', '1']),
         (experiment_ring, ['--places', '1']),
@@ -30,7 +28,6 @@ def test_commands_refuse_a_robot_without_a_ring(command, arguments, tmp_path, ca
 @pytest.mark.parametrize(
     ('command', 'arguments'),
     [
-        (bench_vision.main, ['--frames', '1']),
         (experiment.bend, ['--in-process']),
         (experiment_reach.main, ['--targets', '1']),
         (experiment_ring.main, ['--places', '1']),

@@ -1,6 +1,7 @@
 """The compiled model as URDF, for other engines."""
 
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
 from pathlib import Path
 
 import mujoco
@@ -23,7 +24,9 @@ Limits of {NO_LIMIT:g} stand for none. Floating joints are read by few engines.
 _JOINT, _GEOM = mujoco.mjtJoint, mujoco.mjtGeom
 
 
-def write_urdf(model: mujoco.MjModel, name: str, left_out: frozenset[str]) -> str:
+def write_urdf(
+    model: mujoco.MjModel, name: str, left_out: frozenset[str], meshes: Mapping[str, str]
+) -> str:
     """Return a model as URDF, at its start pose.
 
     The root link is `world`; links have the names of the bodies. The frame of a link is its
@@ -33,18 +36,21 @@ def write_urdf(model: mujoco.MjModel, name: str, left_out: frozenset[str]) -> st
         model: The model.
         name: Name of the robot in the file.
         left_out: Names of bodies on the world that do not belong to it.
+        meshes: Mesh files by the name of the body.
     """
     robot = ET.Element('robot', name=name)
     robot.append(ET.Comment(_COMMENT))
     ET.SubElement(robot, 'link', name='world')
     for body in range(1, model.nbody):
         if model.body(model.body_rootid[body]).name not in left_out:
-            _add_body(robot, model, body)
+            _add_body(robot, model, body, meshes)
     ET.indent(robot)
     return ET.tostring(robot, encoding='unicode', xml_declaration=True) + '\n'
 
 
-def _add_body(robot: ET.Element, model: mujoco.MjModel, body: int) -> None:
+def _add_body(
+    robot: ET.Element, model: mujoco.MjModel, body: int, meshes: Mapping[str, str]
+) -> None:
     """Add a body's joints, the links between them, and its link."""
     name, parent = model.body(body).name, int(model.body_parentid[body])
     joints = range(model.body_jntadr[body], model.body_jntadr[body] + model.body_jntnum[body])
@@ -68,7 +74,7 @@ def _add_body(robot: ET.Element, model: mujoco.MjModel, body: int) -> None:
         model.body_geomadr[body], model.body_geomadr[body] + model.body_geomnum[body]
     ):
         if model.geom_contype[geom] or model.geom_conaffinity[geom]:
-            _add_shape(link_element, model, geom, at_m)
+            _add_shape(link_element, model, geom, at_m, meshes)
 
 
 def _anchor_m(model: mujoco.MjModel, body: int) -> np.ndarray:
@@ -131,7 +137,13 @@ def _add_inertia(
     ET.SubElement(inertial, 'inertia', keys)
 
 
-def _add_shape(link: ET.Element, model: mujoco.MjModel, geom: int, anchor_m: np.ndarray) -> None:
+def _add_shape(
+    link: ET.Element,
+    model: mujoco.MjModel,
+    geom: int,
+    anchor_m: np.ndarray,
+    meshes: Mapping[str, str],
+) -> None:
     """Add a shape for contact, which is also seen; a capsule as a cylinder and two spheres."""
     kind, (a, b, c) = model.geom_type[geom], model.geom_size[geom]
     T = _pose(model.geom_pos[geom] - anchor_m, model.geom_quat[geom])
@@ -142,8 +154,8 @@ def _add_shape(link: ET.Element, model: mujoco.MjModel, geom: int, anchor_m: np.
     elif kind == _GEOM.mjGEOM_MESH:
         mesh = model.geom_dataid[geom]  # MuJoCo has moved its corners to its centre of mass
         T = T @ np.linalg.inv(_pose(model.mesh_pos[mesh], model.mesh_quat[mesh]))
-        path = model.paths[model.mesh_pathadr[mesh] :].split(b'\0')[0].decode()
-        pieces = [(T, 'mesh', {'filename': str(Path(path).resolve())})]
+        path = Path(meshes[model.mesh(mesh).name]).resolve()
+        pieces = [(T, 'mesh', {'filename': str(path)})]
     else:
         pieces = [(T, 'cylinder', {'radius': _text(a), 'length': _text(2 * b)})]
         if kind == _GEOM.mjGEOM_CAPSULE:

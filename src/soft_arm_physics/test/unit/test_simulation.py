@@ -322,7 +322,7 @@ def test_a_mesh_must_be_closed(tmp_path):
     (tmp_path / 'closed.obj').write_text(OPEN_MESH + 'f 1 4 3\n')
     with pytest.raises(PhysicsError, match='file not found'):
         simulation('missing.obj')
-    with pytest.raises(PhysicsError, match='is not closed: 3 of its edges'):
+    with pytest.raises(PhysicsError, match='is open: 3 of its edges'):
         simulation('open.obj')
     assert simulation('closed.obj').pose('thing')[0, 3] == pytest.approx(0.4)
 

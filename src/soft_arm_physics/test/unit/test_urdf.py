@@ -127,8 +127,12 @@ def compare_shapes(sim, link, T_world_link):
     assert tensor == pytest.approx(expected * share, abs=1e-9 * np.trace(expected))
 
 
-def test_a_mesh_stands_where_it_stood(tmp_path):
-    (tmp_path / 'body.obj').write_text(CLOSED_MESH)
+FLAT_MESH = 'v 0 0 0\nv .1 0 0\nv .1 .2 0\nv 0 .2 0\nf 1 2 3\nf 1 3 4\n'
+
+
+@pytest.mark.parametrize('mesh', [CLOSED_MESH, FLAT_MESH])
+def test_a_mesh_stands_where_it_stood(mesh, tmp_path):
+    (tmp_path / 'body.obj').write_text(mesh)
     mesh = {'name': 'body', 'shape': 'mesh', 'mesh': str(tmp_path / 'body.obj'), 'fixed': True}
     body = RigidBody.model_validate({**mesh, 'position_m': [1, 0, 0], 'rpy_deg': [30, 40, 50]})
     robot = MountedRobot('finger', load_robot('soft_finger'), 'body', (0.0, 0.0, -0.3), (0, 0, 0))
