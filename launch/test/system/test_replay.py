@@ -72,8 +72,8 @@ def test_recorded_sensors_go_through_the_real_nodes_and_the_launch_ends(launched
     ring_m = np.array([point.x, point.y, point.z])
     with open_bag(PICTURES) as bag:
         [truth] = [link for link in bag.connections if link.topic.endswith('tip_truth')]
-        *_, (_, _, raw) = bag.messages([truth])
-        place = bag.decode(truth, raw).pose.position
+        *_, (_, _, last) = bag.decoded([truth])
+    place = last.pose.position
     assert np.linalg.norm(ring_m - [place.x, place.y, place.z]) < 3e-3
     assert launched.latest[RING].header.stamp.nanosec == (IMAGES - 1) * 33_333_333
     last_ns = (SAMPLES - 1) * 15_000_000
