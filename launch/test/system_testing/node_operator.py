@@ -46,7 +46,7 @@ class NodeOperator:
 
     @property
     def output(self) -> str:
-        """What the node wrote to its standard error."""
+        """Standard error of the node."""
         self._output.seek(0)
         return self._output.read()
 

@@ -20,7 +20,7 @@ class Probe(Node):
     """It spins while the test waits or, after `spin`, in a thread.
 
     `nodes` are the types of the nodes under test, made in the default context with these
-    parameters and run by the same executor. Without them the probe has a context of its own.
+    parameters and run by the same executor. Without them the probe has a separate context.
     """
 
     def __init__(self, name='probe', namespace='', nodes=(), arguments=(), **parameters):

@@ -61,7 +61,7 @@ class Fiducial(Strict):
         if is_apriltag != (self.printed_from is not None):
             raise ValueError(
                 'printed_from: give apriltag, for pictures of the AprilTag project, or opencv, for '
-                'those of OpenCV, which are turned by 180 deg'
+                'pictures of OpenCV, which are rotated by 180 deg'
                 if is_apriltag
                 else f'printed_from: {self.dictionary} has one picture of each id; remove the key'
             )

@@ -59,7 +59,7 @@ def read_frames(
 
     Depth that is not aligned to colour is aligned by its camera info and the bag's /tf_static. At
     the end, lines on standard error state how many images are in no frame, and by how much the
-    stamps of depth differ from those of colour.
+    stamps of depth and colour differ.
 
     Args:
         bag: An open bag.
@@ -116,7 +116,7 @@ def _notes(pairing: Pairing, unusable: Counter[str]) -> list[str]:
     if any(pairing.differences_ns):
         median_ms = 1e-6 * float(np.median(pairing.differences_ns))
         notes.append(
-            f'stamps of depth differ from those of colour by {median_ms:.3f} ms (median): the '
+            f'stamps of depth and colour differ by {median_ms:.3f} ms (median): the '
             'tip may have moved meanwhile'
         )
     return notes

@@ -1,4 +1,4 @@
-"""What drivers of cameras record: it is read, or refused by name with a remedy."""
+"""Recordings of common camera drivers are read, or refused with a remedy."""
 
 import copy
 import json
@@ -41,7 +41,7 @@ def test_unequal_stamps_are_paired_and_stated(tmp_path, capsys, ms):
 
     errors, code, error = evaluated(capsys, changed_bag(tmp_path / 'bag', change))
     stated_ms = ms if ms < 16 else ms - 33.333
-    assert code == 0 and f'differ from those of colour by {stated_ms:.3f} ms' in error
+    assert code == 0 and f'stamps of depth and colour differ by {stated_ms:.3f} ms' in error
     assert errors['centre_mean_m'] < 4e-3  # the tip moves
 
 

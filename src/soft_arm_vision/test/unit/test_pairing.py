@@ -17,7 +17,7 @@ def image(stamp_ns):
 
 
 def paired(offset_ns, lost=()):
-    """Pairs of a stream whose depth stamps differ from those of colour; some colour is lost."""
+    """Pairs of a stream with unequal stamps of depth and colour and some lost colour images."""
     pairing, pairs = Pairing(keep_all=True, unequal=True), []
     for number in range(COUNT):
         stamp_ns = 10**9 + number * PERIOD_NS

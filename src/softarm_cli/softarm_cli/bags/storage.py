@@ -101,7 +101,7 @@ class Files:
     Attributes:
         connections: One for each topic and type.
         foreign: What the topics hold that are left out.
-        message_count: Number of messages, without those of foreign topics.
+        message_count: Number of messages in topics that can be read.
         start_time, duration: Time of the first message, and from there to the last [ns].
         is_cut: Whether the end of a file is missing.
     """
