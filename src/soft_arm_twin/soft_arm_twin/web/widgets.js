@@ -9,7 +9,7 @@ const HOLD_MS = 300;  // after an answer: the panel may still be from before the
 const decimals = (step) => Math.min(6, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9)));
 
 class Widget {
-  #unanswered = 0; #heldUntil = 0;
+  #unanswered = 0; #heldUntil = 0; #refusedByServer = false;
 
   // `send(name, value)` returns the promise of an answer.
   constructor(control, send) {
@@ -33,11 +33,16 @@ class Widget {
     const answer = await this.send(this.control.name, value);
     this.#unanswered--;
     this.#heldUntil = answer.accepted ? performance.now() + HOLD_MS : 0;
-    setText(this.alert, answer.accepted ? '' : answer.text);
+    if (!answer.accepted || this.#refusedByServer) this.refuse(answer.accepted ? '' : answer.text);
+    this.#refusedByServer = !answer.accepted;
     return answer;
   }
 
-  refuse(text) { setText(this.alert, text); }
+  // An answer to an earlier command does not clear it, unless it came from the server too.
+  refuse(text) {
+    setText(this.alert, text);
+    this.#refusedByServer = false;
+  }
 
   update(control, blocked) {
     this.control = control;

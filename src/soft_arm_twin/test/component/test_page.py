@@ -49,6 +49,21 @@ def test_a_number_is_sent_when_it_is_finished_and_never_if_it_is_outside(page):
     assert page.commands() == [*before, ('bend', 1.25)]
 
 
+def test_an_answer_to_an_earlier_command_does_not_clear_a_refusal(start_server, visit):
+    server = start_server()
+    page = visit(server)
+    box = page.control('spinbutton', 'Bend [rad]')
+    server.stop()
+    for text in '1.5', '500':
+        box.fill(text)
+        page.page.keyboard.press('Enter')
+    page.wait_for_command('bend', 1.5)
+    page.control('switch', 'Wave').press('Space')
+    server.go_on()
+    page.page.get_by_text('wave: False asked and accepted').wait_for()  # after the answer to 1.5
+    assert page.page.get_by_text('500 is outside of -2.00 to 2.00 rad').is_visible()
+
+
 def test_dragging_sends_at_most_twenty_times_a_second_and_the_last_place(page):
     before = page.page.evaluate('window.sent.length')
     slider = page.control('slider', 'Bend [rad]')
