@@ -8,7 +8,7 @@ import pytest
 
 from soft_arm_node_kit.node_names import AlreadyRunsError, hold, node_of
 
-NAME = '/names/driver'
+NAME = f'/names/driver_{os.getpid()}'  # other tests run in parallel
 
 
 def test_a_held_name_is_refused_with_the_process_that_holds_it():
@@ -25,20 +25,20 @@ def test_other_names_and_domains_are_free():
 
 
 def test_a_name_is_free_after_its_process_has_been_killed():
-    program = f'from soft_arm_node_kit.node_names import hold; held = hold("{NAME}", "91"); input()'
-    process = subprocess.Popen([sys.executable, '-c', program], stdin=subprocess.PIPE)
-    try:
-        while True:
-            try:
-                hold(NAME, '91').close()
-            except AlreadyRunsError as error:
-                assert f'pid {process.pid}' in str(error) or 'pid' not in str(error)
-                break
-            assert process.poll() is None
-    finally:
-        process.kill()
-        process.wait()
-        process.stdin.close()
+    program = f'from soft_arm_node_kit.node_names import hold; held = hold("{NAME}", "91"); '
+    process = subprocess.Popen(
+        [sys.executable, '-c', f'{program}print("held", flush=True); input()'],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            assert process.stdout.readline() == 'held\n'
+            with pytest.raises(AlreadyRunsError, match=f'pid {process.pid}'):
+                hold(NAME, '91')
+        finally:
+            process.kill()
     hold(NAME, '91').close()
 
 
