@@ -127,6 +127,11 @@ class Bag:
         if self.foreign:
             foreign = ', '.join(f'{topic} ({holds})' for topic, holds in self.foreign.items())
             lines.append(f'left out, since it is not CDR of ROS 2: {foreign}')
+        if damaged := self._source.damaged:
+            lines.append(
+                f'{len(damaged)} damaged chunks are left out, the first '
+                f'{(min(damaged) - self.start_ns) * 1e-9:.3f} s after the start'
+            )
         counts = {connection.topic: connection.msgcount for connection in self.connections}
         for topic, reasons in self._unreadable.items():
             first_ns = min(reasons)
@@ -176,9 +181,9 @@ def open_bag(bag: Path, is_quiet: bool = False) -> Iterator[Bag]:
         try:
             yield opened
         finally:
-            source.close()
             if not is_quiet:
                 sys.stderr.writelines(f'{bag}: {line}\n' for line in opened.left_out)
+            source.close()
 
 
 def _source(bag: Path, copies: Path) -> tuple[Files, bool]:
@@ -194,11 +199,12 @@ def _source(bag: Path, copies: Path) -> tuple[Files, bool]:
         files = [bag / Path(file).name for file in read['relative_file_paths']]
         compression = read.get('compression_mode', '').lower()
     else:
-        found = sorted(bag.glob('*.mcap')) or sorted(bag.glob('*.db3'))
-        if not found:
+        files = sorted(bag.glob('*.mcap'))
+        databases = [] if files else sorted(bag.glob('*.db3'))
+        if databases:  # they do not tell whether they are complete
+            return Files([recover(file, copies)[0] for file in databases], '', copies), True
+        if not files:
             raise ReaderError('it has neither metadata.yaml nor a .mcap or .db3 file')
-        files = [recover(file, copies)[0] for file in found]
-        return Files(files, compression, copies), True
     source = Files(files, compression, copies)
     return source, source.is_cut
 

@@ -9,14 +9,16 @@ import shutil
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 import zstandard
+from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
 from mcap.reader import SeekingReader
-from mcap.records import Channel, Footer, Message, Schema, Statistics
-from mcap.stream_reader import StreamReader
+from mcap.records import Channel, Chunk, ChunkIndex, Footer, Message, Schema, Statistics
+from mcap.stream_reader import StreamReader, breakup_chunk
 from mcap.summary import Summary
 from mcap.writer import CompressionType, Writer
 from rosbags.interfaces import (
@@ -36,6 +38,7 @@ _FORMATS = {
     'unknown': MessageDefinitionFormat.NONE,  # of `ros2 bag` for types that it does not find
 }
 _Rows = Iterator[tuple[Connection, int, bytes]]
+_CHUNK_HEADER_BYTES = 9  # opcode and length
 
 
 class _Channels:
@@ -74,9 +77,15 @@ class _Channels:
 
 
 class _File(Protocol):
-    """One open file of a bag, with times of its first and last message [ns]."""
+    """One open file of a bag.
+
+    Attributes:
+        start_time, end_time: Times of its first and last message [ns].
+        damaged: Time of the first message of each chunk that was found damaged [ns].
+    """
 
     channels: _Channels
+    damaged: list[int]
     message_count: int
     start_time: int
     end_time: int
@@ -145,6 +154,11 @@ class Files:
             for connection, at_ns, raw in file.messages(wanted, start_ns, stop_ns):
                 yield connection, at_ns, _inflated(raw) if self._is_compressed else raw
 
+    @property
+    def damaged(self) -> list[int]:
+        """Time of the first message of each chunk that was found damaged so far [ns]."""
+        return [at_ns for file in self._open for at_ns in file.damaged]
+
     def close(self) -> None:
         """Close the files."""
         for file in self._open:
@@ -155,6 +169,7 @@ class Files:
 class _McapFile:
     def __init__(self, path: Path):
         self._stream = path.open('rb')
+        self.damaged: list[int] = []
         try:
             self._reader = SeekingReader(self._stream, validate_crcs=True)
             self.channels = _Channels()
@@ -179,19 +194,38 @@ class _McapFile:
                 channel.metadata.get('offered_qos_profiles', ''),
                 counts.get(key, 0),
             )
-        self.message_count = statistics.message_count
+        self.message_count, self._chunks = statistics.message_count, summary.chunk_indexes
         self.start_time, self.end_time = statistics.message_start_time, statistics.message_end_time
 
     def messages(
         self, wanted: Mapping[int, Connection], start_ns: int | None, stop_ns: int | None
     ) -> _Rows:
-        if not wanted:
-            return
-        topics = {connection.topic for connection in wanted.values()}
-        found = self._reader.iter_messages(topics, starting_at=start_ns, ending_before=stop_ns)
-        for _, channel, message in found:
-            if channel.id in wanted:
-                yield wanted[channel.id], message.log_time, message.data
+        topics, read = {connection.topic for connection in wanted.values()}, 0
+        while topics and self._chunks:
+            found = self._reader.iter_messages(topics, starting_at=start_ns, ending_before=stop_ns)
+            try:
+                for _, channel, message in islice(found, read, None):
+                    read += 1
+                    if channel.id in wanted:
+                        yield wanted[channel.id], message.log_time, message.data
+                return
+            except Exception:  # a damaged chunk can raise anything, before its first message
+                if not self._leave_out_damaged():
+                    raise
+
+    def _leave_out_damaged(self) -> bool:
+        """Remove damaged chunks from the index; return whether there are any."""
+        damaged = [chunk for chunk in self._chunks if not self._is_sound(chunk)]
+        self.damaged += [chunk.message_start_time for chunk in damaged]
+        self._chunks[:] = [chunk for chunk in self._chunks if chunk not in damaged]
+        return bool(damaged)
+
+    def _is_sound(self, chunk: ChunkIndex) -> bool:
+        with suppress(Exception):
+            self._stream.seek(chunk.chunk_start_offset + _CHUNK_HEADER_BYTES)
+            breakup_chunk(Chunk.read(ReadDataStream(self._stream)), validate_crc=True)
+            return True
+        return False
 
     def close(self) -> None:
         self._stream.close()
@@ -201,6 +235,7 @@ class _SqliteFile:
     def __init__(self, path: Path):
         self._database = sqlite3.connect(f'{path.resolve().as_uri()}?immutable=1', uri=True)
         self._database.text_factory = lambda text: text.decode(errors='replace')
+        self.damaged: list[int] = []  # the format has no checksums
         try:
             self.channels = _Channels()
             self._list()

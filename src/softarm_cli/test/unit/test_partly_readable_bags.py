@@ -5,6 +5,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+from mcap.writer import CompressionType
 from mcap.writer import Writer as McapWriter
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
@@ -60,6 +61,44 @@ def test_a_topic_without_a_readable_message_is_an_error(bag, capsys):
         file.write_bytes(file.read_bytes().replace(b'frame\0', b'fr\xffme\0'))
     assert main(['plot', str(bag), '--topics', '/point', '-o', str(bag / 'plot.png')]) == 2
     assert 'cannot be decoded' in capsys.readouterr().err
+
+
+def chunked(path):
+    """Write the points in a chunk each; return the file."""
+    with path.open('wb') as stream:
+        writer = McapWriter(stream, chunk_size=1, compression=CompressionType.NONE)
+        writer.start('ros2')
+        link = writer.register_channel('/point', 'cdr', writer.register_schema(POINT, '', b''))
+        for at_ns, raw in points():
+            writer.add_message(link, at_ns, raw, at_ns)
+        writer.finish()
+    return path
+
+
+def test_a_damaged_chunk_is_left_out_and_named(tmp_path, capsys):
+    path = chunked(tmp_path / 'bag.mcap')
+    known = [raw for _, raw in points()]
+    whole = path.read_bytes()
+    for number in 5, 6, 21:
+        whole = whole.replace(known[number], known[number][:-1] + b'!')
+    path.write_bytes(whole)
+    for _ in range(2):
+        with open_bag(path) as bag:
+            for start_ns, expected in (None, COUNT - 3), (6 * 10**8, COUNT - 8):
+                assert len(list(bag.messages(start_ns=start_ns))) == expected
+        assert '3 damaged chunks are left out, the first 0.500 s after' in capsys.readouterr().err
+    path.write_bytes(whole.replace(b'frame', b'FRAME').replace(b'fr\xffme', b'FRAME'))
+    assert main(['plot', str(path), '--topics', '/point', '-o', str(tmp_path / 'plot.png')]) == 2
+
+
+def test_a_complete_file_without_metadata_is_complete(tmp_path, capsys):
+    file = chunked(tmp_path / 'points.mcap')
+    assert main(['info', str(tmp_path), '--json']) == 0
+    captured = capsys.readouterr()
+    assert 'truncated' not in captured.err and f'"message_count": {COUNT}' in captured.out
+    file.write_bytes(file.read_bytes()[:-200])
+    assert main(['info', str(tmp_path)]) == 0
+    assert 'truncated' in capsys.readouterr().err
 
 
 FOREIGN = [  # encodings of message and schema, name and text of the schema
