@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from soft_arm_calibration.cli.camera_options import add_tip_source
+from soft_arm_calibration.cli.camera_options import (
+    add_recorded_camera,
+    add_tip_source,
+    camera_choice,
+)
 from soft_arm_calibration.virtual import virtual_device
 from soft_arm_description.calibrate import Calibrated, calibration_parser, run_calibration
 from soft_arm_description.calibration import Measurement
@@ -69,6 +73,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         '--body-pose', metavar='TOPIC', help="the body's pose in the bag, if there are several"
     )
+    add_recorded_camera(parser)
     add_tip_source(parser)
     return run_calibration(parser, argv, _calibrate, VisionError, BagError, RigError)
 
@@ -154,6 +159,7 @@ def _latency(options: Namespace, rig: Rig, world_frame: str, T_body_tip: np.ndar
                 'is needed: give --world-frame and --body-pose'
             )
         (poses,) = found.values()
-        seen = read_tips(bag, find_topics(bag, None, None, files.mounting), files)
+        topics = find_topics(bag, None, None, files.mounting, camera_choice(options))
+        seen = read_tips(bag, topics, files)
     late = Track.of(poses.stamps_ns, (poses.T @ T_body_tip)[:, :3, 3])
     return find_latency(late, Track.of(seen.stamps_ns, seen.points_m))
