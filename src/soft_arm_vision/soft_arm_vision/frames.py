@@ -38,6 +38,12 @@ DEPTHS: dict[str, tuple[type, int, int | None]] = {
     '32FC1': (np.float32, 1, None),
 }
 
+ROUGHER = 4.0  # differences of neighbouring pixels in the wrong byte order, in those of the right
+CHECKED_ROWS = 16  # of which one is looked at
+
+# Topics of image_proc, whose images are rectified beside the camera info of the unrectified ones.
+RECTIFIED = {'image_rect', 'image_rect_color'}
+
 PoseOf = Callable[[str, str], np.ndarray]
 """Return the pose (4, 4) of the second frame in the first; raise VisionError without one."""
 
@@ -74,6 +80,7 @@ class FrameSource:
         correction: Systematic errors of the camera.
         pose_of: Pose of the depth camera in the colour camera, for depth that is not aligned.
         is_aligned: Whether depth is aligned to colour; None: decided by frames and camera infos.
+        colour_topic: Topic of colour, whose name tells whether it is rectified.
 
     Attributes:
         intrinsics: Corrected intrinsics of the colour images; None while they are unknown.
@@ -87,7 +94,9 @@ class FrameSource:
         correction: CameraCorrection = NO_CORRECTION,
         pose_of: PoseOf = _unknown,
         is_aligned: bool | None = None,
+        colour_topic: str = '',
     ):
+        self._is_rectified = not RECTIFIED.isdisjoint(colour_topic.split('/'))
         self._required, self._camera, self._correction = frame_id, camera, correction
         self._pose_of, self._is_aligned = pose_of, False if camera.align_depth else is_aligned
         self._colour_camera: Intrinsics | None = None
@@ -106,7 +115,7 @@ class FrameSource:
         try:
             self._check_frame(info.header.frame_id)
             self.frame_id = info.header.frame_id
-            self._colour_camera = Intrinsics.of_camera_info(info)
+            self._colour_camera = Intrinsics.of_camera_info(info, self._is_rectified)
             self.intrinsics = self._correction.intrinsics(self._colour_camera)
         except VisionError as error:
             self._why_none, self.intrinsics = str(error), None
@@ -207,7 +216,22 @@ def _picture(
             f'{message.step} bytes cannot have {len(data)} bytes: damaged, or an empty picture'
         )
     rows = np.ascontiguousarray(data.reshape(message.height, message.step)[:, :row])
+    if message.is_bigendian and kind.itemsize > 1:
+        looked_at = rows[::CHECKED_ROWS]
+        if _roughness(looked_at.view(kind)) > ROUGHER * _roughness(
+            looked_at.view(kind.newbyteorder())
+        ):
+            raise VisionError(
+                f'{what} states is_bigendian {message.is_bigendian}, but its numbers are little '
+                'endian: mend the driver, or set the field to 0'
+            )
     picture: np.ndarray = rows.view(kind).astype(number, copy=False)
     if channels > 1:
         picture = picture.reshape(message.height, message.width, channels)
     return picture if conversion is None else cv2.cvtColor(picture, conversion)
+
+
+def _roughness(numbers: np.ndarray) -> float:
+    """Return the sum of differences of neighbouring pixels."""
+    finite = np.nan_to_num(numbers.astype(float), posinf=0.0, neginf=0.0)
+    return float(np.abs(np.diff(finite)).sum())

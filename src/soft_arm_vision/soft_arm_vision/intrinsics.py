@@ -82,8 +82,12 @@ class Intrinsics:
                 )
 
     @classmethod
-    def of_camera_info(cls, info: Any) -> 'Intrinsics':
+    def of_camera_info(cls, info: Any, is_rectified: bool = False) -> 'Intrinsics':
         """Intrinsics of a sensor_msgs/CameraInfo.
+
+        Args:
+            info: The message.
+            is_rectified: Whether the images are rectified: then p counts, else k and d.
 
         Raises:
             VisionError: As for the values, and if the lens model is not OpenCV's, the image is
@@ -109,15 +113,9 @@ class Intrinsics:
                 f'camera info without distortion states k {k.ravel().tolist()} but p '
                 f'{p.ravel().tolist()}: one of them is wrong; calibrate the camera'
             )
-        return _of_numbers(
-            info.width,
-            info.height,
-            info.k[0],
-            info.k[4],
-            info.k[2],
-            info.k[5],
-            tuple(map(float, info.d)),
-        )
+        matrix, distortion = (p, ()) if is_rectified else (k, tuple(map(float, info.d)))
+        fx, fy, cx, cy = map(float, matrix[[0, 1, 0, 1], [0, 1, 2, 2]])
+        return _of_numbers(info.width, info.height, fx, fy, cx, cy, distortion)
 
     def sees_as(self, other: 'Intrinsics') -> bool:
         """Return whether another image has the same size, and the same rays within a pixel."""

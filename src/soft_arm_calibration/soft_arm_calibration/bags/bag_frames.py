@@ -4,6 +4,7 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from soft_arm_vision.pairing import Kind, Pairing
 from softarm_cli.bags.file import Bag
 
 _TF = 'tf2_msgs/msg/TFMessage'
+REPEATED = 20  # equal poses in a row that are reported
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +79,7 @@ def read_frames(
         correction=correction,
         pose_of=lambda target, source: _static_pose(bag, target, source),
         is_aligned=topics.is_aligned,
+        colour_topic=topics.colour,
     )
     take = {topics.info: source.take_info}
     if topics.depth_info is not None:
@@ -203,6 +206,12 @@ def read_poses(bag: Bag, topic: str | None) -> BagPoses:
             f'{topic} in {bag.path} is in the frames {", ".join(sorted(frames))}: record one'
         )
     report_left_out(bag, f'poses of {topic}', left_out, len(poses))
+    repeated = max((len(list(run)) for _, run in groupby(T.tobytes() for T in poses)), default=0)
+    if repeated >= REPEATED:
+        sys.stderr.write(
+            f'{bag.path}: {repeated} poses of {topic} in a row are exactly equal: some motion '
+            'captures repeat the last pose of a body that they lost\n'
+        )
     return BagPoses(
         np.array(stamps, np.int64),
         np.array(recorded, np.int64),

@@ -47,8 +47,9 @@ class CameraInput:
         keep_all: bool = False,
         **options: Any,
     ):
-        self._source, self._work = FrameSource(camera, **options, pose_of=self._pose_of), work
-        align = camera.align_depth
+        colour = node.resolve_topic_name(f'{namespace}color/image_raw')
+        self._source = FrameSource(camera, **options, pose_of=self._pose_of, colour_topic=colour)
+        self._work, align = work, camera.align_depth
         self.pair = NewestPair(self._on_pair, keep_all)
         topics = [
             (CameraInfo, 'color/camera_info', self._source.take_info),

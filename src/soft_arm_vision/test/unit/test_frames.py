@@ -72,6 +72,30 @@ def test_depth_has_its_unit_its_byte_order_its_holes_and_the_correction():
     assert not depth_m[0].any() and depth_m[1:] == pytest.approx(0.55)
 
 
+@pytest.mark.parametrize(('encoding', 'unit'), [('16UC1', 1000.0), ('32FC1', 1.0)])
+def test_a_stated_byte_order_that_is_not_that_of_the_numbers_is_refused(encoding, unit):
+    slope = np.linspace(0.4, 0.6, HEIGHT * WIDTH).reshape(HEIGHT, WIDTH) * unit
+    numbers = slope.astype(np.uint16 if encoding == '16UC1' else np.float32)
+    colour, big = image(RGB, 'rgb8'), image(numbers.byteswap(), encoding, is_bigendian=1)
+    assert source().frame(colour, big).depth_m == pytest.approx(slope / unit, abs=1e-3)
+    with pytest.raises(VisionError, match='is_bigendian 1'):
+        source().frame(colour, image(numbers, encoding, is_bigendian=1))
+
+
+@pytest.mark.parametrize(
+    ('topic', 'fx', 'distortion'),
+    [
+        ('/cam/image_raw', 10.0, (0.01, 0.0, 0.0, 0.0)),
+        ('/cam/image_rect_color/compressed', 9.0, ()),
+    ],
+)
+def test_rectified_images_have_the_projection_of_their_camera_info(topic, fx, distortion):
+    made = FrameSource(RigCamera(), colour_topic=topic)
+    p = [9.0, 0.0, 3.0, 0.0, 0.0, 9.0, 2.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+    made.take_info(info(d=[0.01, 0.0, 0.0, 0.0], p=p))
+    assert (made.intrinsics.fx, made.intrinsics.distortion) == (fx, distortion)
+
+
 def test_depth_of_another_frame_is_aligned_or_refused():
     asked = []
 
