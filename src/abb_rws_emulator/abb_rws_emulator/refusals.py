@@ -115,16 +115,6 @@ def no_grant() -> Refused:
     )
 
 
-def no_queue() -> Refused:
-    """Unknown message queue."""
-    return _refused(404, -1073435904, 'rws_dipc\\rws_resource_dipc.cpp', 180, 'Invalid slot id')
-
-
-def queue_full() -> Refused:
-    """The message queue is full."""
-    return _refused(400, -1073435903, 'rws_dipc\\rws_resource_dipc.cpp', 195, 'Message queue full')
-
-
 def gone() -> Refused:
     """RobotWare 8 does not provide the service."""
     text = 'The service is not supported in this version of controller'

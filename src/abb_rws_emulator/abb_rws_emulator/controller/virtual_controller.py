@@ -1,6 +1,6 @@
 """State and rules of the emulated controller, without HTTP.
 
-It owns the robot, program memory, I/O signals, write access of the sessions, files and queues.
+It owns the robot, program memory, I/O signals, write access of the sessions, and files.
 Requests arrive from `abb_rws_emulator.resources`.
 """
 
@@ -15,7 +15,6 @@ from abb_rws_emulator.controller import gripper_cell, irb120
 from abb_rws_emulator.controller.access_rights import AccessRights
 from abb_rws_emulator.controller.file_store import FileStore
 from abb_rws_emulator.controller.io_signals import IoSignals
-from abb_rws_emulator.controller.message_queue import MessageQueue
 from abb_rws_emulator.controller.program_memory import ProgramMemory
 from abb_rws_emulator.controller.robot import Robot
 from abb_rws_emulator.request_numbers import decimal
@@ -58,7 +57,6 @@ class VirtualController:
         self.booting = self._door_open = False
         self.active_tasks = {'T_ROB1': True}
         self.memory = ProgramMemory()
-        self.queues: dict[str, MessageQueue] = {}
         self.event_log: list[tuple[int, int, int, str, str]] = []
         self._logged = 0
         self.store = FileStore(self.generation)

@@ -31,7 +31,6 @@ from abb_rws_emulator.resources import (
     log,
     motion,
     panel,
-    queue,
     rapid,
     system,
 )
@@ -44,7 +43,7 @@ MAX_RECORDED_WRITES = 1000
 ROBOTWARE = {1: '6.16.2027', 2: '7.21.0+229'}
 """Default version by generation."""
 
-RESOURCES = (system, panel, motion, access, log, queue, files, io, rapid)
+RESOURCES = (system, panel, motion, access, log, files, io, rapid)
 """Modules that fill ROUTES when imported."""
 
 

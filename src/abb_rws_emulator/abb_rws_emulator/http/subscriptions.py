@@ -16,7 +16,7 @@ PERIOD_S = {0: 5.2, 1: 0.4, 2: 0.05}
 """Minimum period of the events of a resource by priority [s], measured on an IRC5 (RobotWare 6)."""
 GROUPS_PER_SESSION, HIGH_PRIORITY_LIMIT, RESOURCE_LIMIT = 2, 64, 200
 """Limits: groups of a session, resources of high priority in all groups, resources of a group."""
-_SIGNALS, _SYMBOLS, _QUEUES = '/rw/iosystem/signals/', '/rw/rapid/symbol/data/RAPID/', '/rw/dipc/'
+_SIGNALS, _SYMBOLS = '/rw/iosystem/signals/', '/rw/rapid/symbol/data/RAPID/'
 _OTHERS = (
     '/rw/panel/ctrlstate',
     '/rw/panel/opmode',
@@ -104,7 +104,7 @@ class Subscriptions:
         symbol = self._controller.memory.find_symbol(path.removeprefix(_SYMBOLS))
         if path.startswith(_SYMBOLS) and symbol is not None:
             return f'{_SYMBOLS}{symbol}'
-        if path in _OTHERS or path.removeprefix(_QUEUES) in self._controller.queues:
+        if path in _OTHERS:
             return path
         raise refusals.no_resource()
 
@@ -180,9 +180,6 @@ class Subscriptions:
             return list_item(Item('rap-value-ev', 'value', {}, link)) + list_item(
                 Item('rap-data', f'RAPID/{symbol}', value)
             )
-        if path.startswith(_QUEUES):
-            messages = controller.queues[path.removeprefix(_QUEUES)].messages
-            return list_item(Item('dipc-msg-ev', path, messages[-1], link)) if messages else ''
         if path == '/rw/elog/0':
             last = str(controller.event_log[-1][0])
             log_link = {'self': f'/rw/elog/0/{last}'}

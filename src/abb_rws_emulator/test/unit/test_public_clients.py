@@ -108,17 +108,6 @@ def test_it_writes_and_reads_back_signals_variables_and_files(cell):
     assert 'a.txt' not in client.list_files(folder)
 
 
-def test_it_passes_messages_between_programs(cell):
-    client = cell.client
-    assert (
-        client.try_create_ipc_queue('ours') is True and client.try_create_ipc_queue('ours') is False
-    )
-    client.send_ipc_message('ours', 'hello', 'ours')
-    assert [message.data for message in client.read_ipc_message('ours')] == [
-        'hello'
-    ] and client.read_ipc_message('ours') == []
-
-
 def test_it_gets_the_right_to_write_in_manual_mode(cell):
     client = cell.client
     cell.act('operation_mode', mode='MANR')

@@ -51,10 +51,6 @@ async def test_memory_of_requests_is_bounded():
         assert len(emulator.sessions._counts) <= 2 and not any(
             first in str(value) for value in vars(emulator.sessions).values()
         )
-        for i in range(100):
-            queue = {'dipc-queue-name': f'q{i}', 'dipc-queue-size': '9', 'dipc-max-msg-size': '9'}
-            await ask('POST', '/rw/dipc?action=dipc-create', queue)
-        assert len(emulator.controller.queues) < 100
 
 
 # slow and repeated
