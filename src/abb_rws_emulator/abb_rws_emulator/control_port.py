@@ -62,7 +62,6 @@ class ControlPort:
                 'running': controller.running,
                 'joints_deg': np.rad2deg(controller.robot.joints_rad).round(6).tolist(),
                 'masters': controller.access.masters,
-                'remote_privilege': list(controller.access.privilege.holders.values()),
             }
         )
 
@@ -160,10 +159,6 @@ ACTIONS: dict[str, Callable[..., Awaitable[None] | None]] = {
     'guard_stop': lambda emulator, open_door=True: emulator.controller.guard_stop(open_door),
     'operation_mode': _set_mode,
     'speed': _set_speed,
-    'answer_remote_privilege': lambda emulator, granted=True: (
-        emulator.controller.access.privilege.answer(granted)
-    ),
-    'enabling_device': lambda emulator, pressed=True: emulator.controller.enabling_device(pressed),
     'place': _place,
     'signal': lambda emulator, path, value: emulator.controller.signals.put(path, float(value)),
 }

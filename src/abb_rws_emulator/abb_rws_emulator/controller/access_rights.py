@@ -1,13 +1,12 @@
-"""Write access of sessions: masterships, and the remote privilege in manual mode."""
+"""Write access of sessions: masterships."""
 
 from collections.abc import Callable
 
 from abb_rws_emulator import refusals
-from abb_rws_emulator.controller.remote_privilege import RemotePrivilege
 
 
 class AccessRights:
-    """Masterships and the remote privilege, by session.
+    """Masterships, by session.
 
     Args:
         robotware: Major version. From 7 (OmniCore) RAPID writes require a mastership requested
@@ -21,24 +20,21 @@ class AccessRights:
         self,
         robotware: int,
         is_automatic: Callable[[], bool],
-        clock: Callable[[], float],
         on_change: Callable[[str], None],
     ):
         self.strict_mastership, self.single_write_access = robotware >= 7, robotware >= 8
         self.masters: dict[str, str | None] = dict.fromkeys(
             ('edit', 'motion') if self.strict_mastership else ('cfg', 'motion', 'rapid')
         )
-        self.privilege = RemotePrivilege(clock, lambda: on_change('/users/rmmp'))
         self._is_automatic, self._on_change = is_automatic, on_change
 
     def clear(self) -> None:
-        """Release every mastership and revoke the privilege, as a restart does."""
+        """Release every mastership, as a restart does."""
         self.masters = dict.fromkeys(self.masters)
-        self.privilege.clear()
 
     def request_mastership(self, session: str, domains: list[str]) -> None:
         """Grant masterships to a session."""
-        if not self._is_automatic() and self.privilege.status(session) != 'GRANTED':
+        if not self._is_automatic():
             raise refusals.wrong_mode()
         if any(self.masters[domain] not in (None, session) for domain in domains):
             raise refusals.held()
@@ -64,9 +60,9 @@ class AccessRights:
         if holder != session:
             raise refusals.held()
 
-    def require_remote_right(self, session: str) -> None:
-        """Refuse a session without remote privilege in manual mode."""
-        if not self._is_automatic() and self.privilege.status(session) != 'GRANTED':
+    def require_automatic(self) -> None:
+        """Refuse a write in manual mode."""
+        if not self._is_automatic():
             raise refusals.mastership_missing()
 
     def steal_mastership(self, domain: str, holder: str | None) -> None:
@@ -74,8 +70,7 @@ class AccessRights:
         self._set_master(domain, holder)
 
     def forget_session(self, session: str) -> None:
-        """Release the privilege and masterships of a session that ended."""
-        self.privilege.cancel(session)
+        """Release the masterships of a session that ended."""
         for domain, holder in self.masters.items():
             if holder == session:
                 self._set_master(domain, None)

@@ -47,7 +47,6 @@ class VirtualController:
         self.access = AccessRights(
             int(robotware.split('.')[0]),
             lambda: self.operation_mode == 'AUTO',
-            lambda: self.clock(),
             self._changed,
         )
         self.generation = 2 if self.access.strict_mastership else 1
@@ -102,24 +101,12 @@ class VirtualController:
         elif self.control_state == 'guardstop' and self.operation_mode == 'AUTO':
             self._enter('motoroff')
 
-    def enabling_device(self, pressed: bool) -> None:
-        """Press or release the enabling device, which switches the motors in manual mode."""
-        if (
-            self.operation_mode != 'AUTO'
-            and not self._door_open
-            and self.control_state in ('guardstop', 'motoroff', 'motoron')
-        ):
-            if not pressed:
-                self._end_program()
-            self._enter('motoron' if pressed else 'guardstop')
-
     def set_operation_mode(self, mode: str) -> None:
         """Turn the key to AUTO, MANR or MANF; motors off, program stopped."""
         if mode == self.operation_mode:
             return
         self._end_program()
         self.operation_mode = mode
-        self.access.privilege.clear()
         if self.control_state in ('motoron', 'guardstop'):
             self._enter('motoroff' if mode == 'AUTO' and not self._door_open else 'guardstop')
         self.on_change('/rw/panel/opmode')
@@ -169,7 +156,7 @@ class VirtualController:
 
     def reset_pointer(self, session: str) -> None:
         """Set the program pointer to main."""
-        self.access.require_remote_right(session)
+        self.access.require_automatic()
         self.access.require_edit(session)
         if self.running:
             raise refusals.wrong_state()
@@ -220,7 +207,7 @@ class VirtualController:
         """Write a variable or one of its elements; type and shape stay."""
         if self.memory.find_symbol(path) is None:
             raise refusals.no_symbol_written()
-        self.access.require_remote_right(session)
+        self.access.require_automatic()
         self.access.require_edit(session)
         self._write_symbol(path, literal)
 

@@ -10,7 +10,6 @@ _REWRITES = [
         (r'^/rw/rapid/symbol/RAPID/(.+)/data$', r'/rw/rapid/symbol/data/RAPID/\1', 'set'),
         (r'^(/rw/mastership(?:/\w+)?)/(request|release)$', r'\1', r'\2'),
         (r'^(/rw/iosystem/signals/.+)/set-value$', r'\1', 'set'),
-        (r'^/users/rmmp/cancel$', '/users/rmmp', 'cancel'),
     )
 ]
 

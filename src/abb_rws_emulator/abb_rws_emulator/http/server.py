@@ -269,8 +269,7 @@ class Emulator:
     async def _dispatch(
         self, request: web.Request, connection: Connection, session: str, style: rendering.Format
     ) -> web.StreamResponse:
-        # abb_robot_client polls the remote privilege with an absolute URL as path
-        path = re.sub(r'^/https?://[^/]*', '', urllib.parse.unquote(request.path))
+        path = urllib.parse.unquote(request.path)
         if path == '/logout':
             self.sessions.end(session)
             return web.Response(status=204)

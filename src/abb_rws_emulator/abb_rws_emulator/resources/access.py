@@ -1,8 +1,8 @@
-"""Mastership, remote privilege and the write access of RobotWare 8, in RWS 1.0 form."""
+"""Mastership and the write access of RobotWare 8, in RWS 1.0 form."""
 
 from abb_rws_emulator import refusals
 from abb_rws_emulator.http.rendering import NO_CONTENT, Reply
-from abb_rws_emulator.http.routing import Call, one, route
+from abb_rws_emulator.http.routing import Call, route
 
 
 @route('POST', '/rw/mastership')
@@ -35,25 +35,3 @@ def _change_write_access(call: Call) -> Reply:
     else:
         access.release_mastership(call.session, list(access.masters))
     return NO_CONTENT
-
-
-@route('POST', '/users/rmmp')
-def _request_privilege(call: Call) -> Reply:
-    controller, privilege = call.controller, call.controller.access.privilege
-    if call.action == 'cancel':
-        privilege.cancel(call.session)
-        return NO_CONTENT
-    if call.form.get('privilege') not in ('modify', 'exec'):
-        raise refusals.invalid()
-    if controller.operation_mode == 'AUTO':
-        raise refusals.wrong_mode()
-    if any(session != call.session for session in privilege.holders):
-        raise refusals.held('rws_users\\rws_resource_rmmp.cpp')
-    privilege.ask(call.session)
-    return Reply(status=202)
-
-
-@route('GET', '/users/rmmp/poll')
-def _poll_privilege(call: Call) -> Reply:
-    status = call.controller.access.privilege.poll(call.session)
-    return one('user-rmmp-poll', 'rmmp', {'code': '294912', 'status': status})
