@@ -191,5 +191,5 @@ _FAULTS: dict[str, Callable[[Emulator, random.Random], Awaitable[None]]] = {
         lambda: e.controller.set_operation_mode(r.choice(('AUTO', 'AUTO', 'MANR')))
     ),
     'restart': lambda e, r: e.restart(r.uniform(0.0, 0.3), r.uniform(0.0, 0.3)),
-    'connections cut': lambda e, r: _now(e.connections.cut),
+    'connections cut': lambda e, r: _now(e.cut_connections),
 }

@@ -40,7 +40,6 @@ class VirtualController:
     """
 
     def __init__(self, robotware: str = '6.16.2027', clock: Callable[[], float] = time.monotonic):
-        self.clock = clock
         self.robotware = robotware
         self.on_change: Callable[[str], None] = lambda _resource: None
         self.signals = IoSignals(self._changed)

@@ -18,7 +18,6 @@ from abb_rws_emulator.controller.virtual_controller import VirtualController
 from abb_rws_emulator.faults import Faults
 from abb_rws_emulator.http import forms, rendering
 from abb_rws_emulator.http.addresses import canonical
-from abb_rws_emulator.http.connections import Connection, Connections
 from abb_rws_emulator.http.routing import ROUTES, Call
 from abb_rws_emulator.http.sessions import Sessions
 from abb_rws_emulator.http.subscriptions import Subscriptions
@@ -39,6 +38,8 @@ _log = logging.getLogger(__name__)
 _AUTHORITY = re.compile(r'[A-Za-z0-9.:_\[\]-]{1,255}')
 SESSION_COOKIE = '-http-session-'
 TICK_S = 0.01
+IDLE_S = 75.0
+"""Time after which an idle connection is closed [s]."""
 MAX_RECORDED_WRITES = 1000
 ROBOTWARE = {1: '6.16.2027', 2: '7.21.0+229'}
 """Default version by generation."""
@@ -105,11 +106,14 @@ class Emulator:
         self.requests = self.written = self.failures = 0
         self.writes: deque[str] = deque(maxlen=MAX_RECORDED_WRITES)
         self.port = options.port
-        self.connections = Connections(clock)
         app = web.Application(client_max_size=MAX_FILE_SIZE + 1)
         app.router.add_route('*', '/{path:.*}', self._handle)
         self._runner = web.AppRunner(
-            app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1
+            app,
+            access_log=None,
+            handler_cancellation=True,
+            shutdown_timeout=0.1,
+            keepalive_timeout=IDLE_S,
         )
         self._listener: asyncio.Server | None = None
         self._tasks: set[asyncio.Task] = set()
@@ -118,7 +122,6 @@ class Emulator:
         await self._runner.setup()
         await self._listen()
         self._keep(self._tick())
-        self._keep(self.connections.sweep())
         return self
 
     async def __aexit__(self, *_exception: object) -> None:
@@ -129,14 +132,13 @@ class Emulator:
         await self._runner.cleanup()
 
     async def _listen(self) -> None:
-        http, tls = self._runner.server, self.options.tls
+        assert self._runner.server is not None  # since `setup`
         self._listener = await asyncio.get_running_loop().create_server(
-            lambda: Connection(http(), self.connections),  # type: ignore[misc]  # None before setup
+            self._runner.server,
             self.options.host,
             self.port,
             reuse_address=True,
-            ssl=tls,
-            ssl_handshake_timeout=None if tls is None else self.connections.request_s,
+            ssl=self.options.tls,
         )
         self.port = self._listener.sockets[0].getsockname()[1]
 
@@ -168,7 +170,13 @@ class Emulator:
     def _disconnect(self) -> None:
         if self._listener is not None:
             self._listener.close()
-        self.connections.cut()
+        self.cut_connections()
+
+    def cut_connections(self) -> None:
+        """Abort every TCP connection."""
+        for connection in self._runner.server.connections if self._runner.server else ():
+            if connection.transport is not None:
+                connection.transport.abort()
 
     def _session_ended(self, session: str) -> None:
         self.controller.access.forget_session(session)
@@ -178,20 +186,14 @@ class Emulator:
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         self.requests += 1
-        transport = request.transport
-        connection = None if transport is None else transport.get_protocol()
-        gone = transport is None or transport.is_closing()
-        if gone or not isinstance(connection, Connection):  # nobody would receive the session
-            return web.Response(status=503)
-        try:
-            return await self.faults.apply(request, lambda: self._guarded(request, connection))
-        finally:
-            connection.response_sent()
+        if request.transport is None or request.transport.is_closing():
+            return web.Response(status=503)  # nobody would receive the session
+        return await self.faults.apply(request, lambda: self._guarded(request))
 
-    async def _guarded(self, request: web.Request, connection: Connection) -> web.StreamResponse:
+    async def _guarded(self, request: web.Request) -> web.StreamResponse:
         """Answer any request, however malformed, as a controller would."""
         try:
-            return await self._authenticated(request, connection)
+            return await self._authenticated(request)
         except web.HTTPException as refused:  # by aiohttp: too large, invalid handshake
             return rendering.refusal(
                 Refused(refused.status, -1073445879, refused.reason), self._style(request)
@@ -203,9 +205,7 @@ class Emulator:
                 refusals.invalid('The request cannot be understood'), self._style(request)
             )
 
-    async def _authenticated(
-        self, request: web.Request, connection: Connection
-    ) -> web.StreamResponse:
+    async def _authenticated(self, request: web.Request) -> web.StreamResponse:
         session = self.sessions.known(request.cookies.get(SESSION_COOKIE))
         opened = False
         if session is None:
@@ -216,12 +216,12 @@ class Emulator:
                     return web.Response(status=403)
                 return self._challenge(stale)
             if request.path.startswith('/poll/'):  # some clients send digest without cookie
-                return await self.websockets.serve(request, connection, user)
+                return await self.websockets.serve(request, user)
             session = self.sessions.open(user)
             if session is None:
                 return web.Response(status=503)
             opened = True
-        answer = await self._answer(request, connection, session)
+        answer = await self._answer(request, session)
         if opened and not answer.prepared:
             # the first cookie identifies the session, the second the TCP connection
             answer.headers.add('Set-Cookie', f'{SESSION_COOKIE}={session}; path=/; httponly')
@@ -241,12 +241,10 @@ class Emulator:
         )
         return web.Response(status=401, headers={'WWW-Authenticate': header})
 
-    async def _answer(
-        self, request: web.Request, connection: Connection, session: str
-    ) -> web.StreamResponse:
+    async def _answer(self, request: web.Request, session: str) -> web.StreamResponse:
         style = self._style(request)
         try:
-            return await self._dispatch(request, connection, session, style)
+            return await self._dispatch(request, session, style)
         except Refused as refused:
             return rendering.refusal(refused, style)
 
@@ -267,16 +265,15 @@ class Emulator:
         )
 
     async def _dispatch(
-        self, request: web.Request, connection: Connection, session: str, style: rendering.Format
+        self, request: web.Request, session: str, style: rendering.Format
     ) -> web.StreamResponse:
         path = urllib.parse.unquote(request.path)
         if path == '/logout':
             self.sessions.end(session)
             return web.Response(status=204)
         if path.startswith('/poll/'):
-            return await self.websockets.serve(request, connection, self._user_of(session), session)
+            return await self.websockets.serve(request, self._user_of(session), session)
         content = await request.read()
-        connection.request_received()
         if path.startswith('/subscription'):
             return self._subscription(request, session, content)
         return rendering.response(self._resource(request, session, path, content), style)

@@ -4,14 +4,13 @@ import base64
 import binascii
 import hashlib
 import hmac
-import math
 import re
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 
 REALM = 'validusers@robapi.abb'
-NONCE_LIFE_S, COUNTED_NONCES, COUNT_WINDOW = 1500.0, 1024, 64
+NONCE_LIFE_S = 1500.0
 _FIELD = re.compile(r'(?<![\w-])([\w-]++)\s*+=\s*(?:"((?:[^"\\]|\\.)*+)"|([^\s,]*+))')
 _COUNT = re.compile(r'[0-9a-fA-F]{1,8}')
 
@@ -29,8 +28,7 @@ class Sessions:
     """Session table with the limits of a real controller.
 
     A nonce contains its issue time and a signature, so that challenges need no memory. Stored are
-    only the request counts (nc) of correctly answered nonces: a window of COUNT_WINDOW counts for
-    each of COUNTED_NONCES nonces.
+    only the request counts (nc) of correctly answered nonces.
 
     Args:
         on_end: Called with the identifier of every session that ends.
@@ -50,9 +48,8 @@ class Sessions:
         self.table: dict[str, Entry] = {}
         self.opened = self.challenges = 0
         self._users, self._clock, self._on_end = users, clock, on_end
-        self._key, self._oldest_s = secrets.token_bytes(16), -math.inf
-        # by nonce: highest count, bit mask of the used counts below it
-        self._counts: dict[str, tuple[int, int]] = {}
+        self._key = secrets.token_bytes(16)
+        self._counts: dict[str, set[int]] = {}  # used counts by nonce
 
     def known(self, cookie: str | None) -> str | None:
         """Return the session of a cookie and record its use; None if there is none."""
@@ -146,23 +143,16 @@ class Sessions:
         return (user, False) if fresh else (None, True)
 
     def _take_count(self, nonce: str, given_s: float, count: int) -> bool:
-        """Record a count of a nonce; return False if it is a replay or older than the window.
+        """Record a count of a nonce; return False if it is a replay, or the nonce has expired.
 
-        Concurrent requests may arrive in any order, so every count of the window is valid once.
+        Concurrent requests may arrive in any order.
         """
-        if given_s <= self._oldest_s or self._clock() - given_s > NONCE_LIFE_S:
+        if self._clock() - given_s > NONCE_LIFE_S:
+            self._counts.pop(nonce, None)
             return False
-        highest, used = self._counts.pop(nonce, (0, 0))
-        if count > highest:
-            highest, used, fresh = count, used << min(count - highest, COUNT_WINDOW) | 1, True
-        else:
-            bit = 1 << highest - count if highest - count < COUNT_WINDOW else 0
-            fresh, used = bool(bit and not used & bit), used | bit
-        self._counts[nonce] = highest, used & (1 << COUNT_WINDOW) - 1
-        while len(self._counts) > COUNTED_NONCES:  # invalidate the least recently used and older
-            forgotten = next(iter(self._counts))
-            del self._counts[forgotten]
-            self._oldest_s = max(self._oldest_s, self._given_s(forgotten) or 0.0)
+        used = self._counts.setdefault(nonce, set())
+        fresh = count not in used
+        used.add(count)
         return fresh
 
     def basic_user(self, header: str) -> str | None:

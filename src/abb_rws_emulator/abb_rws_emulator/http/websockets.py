@@ -6,10 +6,11 @@ from collections.abc import Callable, Coroutine
 from aiohttp import WSCloseCode, WSMsgType, web
 
 from abb_rws_emulator.faults import Faults
-from abb_rws_emulator.http.connections import MAX_BACKLOG_SIZE, Connection
 from abb_rws_emulator.http.subscriptions import Subscriptions, transport_of
 
 PING_S = 30.0
+MAX_BACKLOG_SIZE = 1 << 20
+"""Bytes of queued events above which a WebSocket is aborted."""
 
 
 class WebSockets:
@@ -33,7 +34,7 @@ class WebSockets:
         self._faults, self._run = faults, run
 
     async def serve(
-        self, request: web.Request, connection: Connection, user: str, session: str | None = None
+        self, request: web.Request, user: str, session: str | None = None
     ) -> web.StreamResponse:
         """Serve the WebSocket of a group to its session or, without a session, to its user.
 
@@ -54,7 +55,6 @@ class WebSockets:
             autoclose=False,
             compress=False,
         )
-        connection.request_received(endless=True)
         try:
             await socket.prepare(request)
         except ConnectionError:  # connection lost during the handshake

@@ -1,7 +1,5 @@
-"""Emulated controller under load: bounded memory, no blocked event loop, slow clients closed."""
+"""Emulated controller under load: bounded memory, no blocked event loop, no replays."""
 
-import asyncio
-import socket
 import time
 
 import pytest
@@ -9,7 +7,7 @@ import pytest
 from abb_rws_emulator.controller.virtual_controller import VirtualController
 from abb_rws_emulator.http import forms, server
 from abb_rws_emulator.refusals import Refused
-from emulator_testing.plain_client import authorization, nonce_of, served, until
+from emulator_testing.plain_client import authorization, nonce_of, served
 
 pytestmark = pytest.mark.steady_clock
 
@@ -34,9 +32,6 @@ def test_no_form_blocks_the_event_loop(case):
     assert time.process_time() - began_s <= MAX_BLOCK_S
 
 
-# memory
-
-
 async def test_memory_of_requests_is_bounded():
     async with served() as (emulator, ask):
         first = nonce_of((await ask.http.get(ask.base + '/rw/system')).headers['WWW-Authenticate'])
@@ -51,40 +46,6 @@ async def test_memory_of_requests_is_bounded():
         assert len(emulator.sessions._counts) <= 2 and not any(
             first in str(value) for value in vars(emulator.sessions).values()
         )
-
-
-# slow and repeated
-
-
-SLOW = {
-    'silence': b'',
-    'half a head': b'GET /rw/system HTTP/1.1\r\nHost: a\r\n',
-    'half a handshake': b'GET /poll/1 HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\n'
-    b'Connection: Upgrade\r\nSec-WebSocket-Key: ',
-    'half a body': b'POST /rw/rapid/execution?action=stop HTTP/1.1\r\nHost: a\r\n'
-    b'Content-Length: 9\r\nCookie: %s\r\n\r\nab',
-    'idle': b'GET /rw/system HTTP/1.1\r\nHost: a\r\n\r\n',
-    'never read': b'GET /fileservice/$TEMP/big HTTP/1.1\r\nHost: a\r\nCookie: %s\r\n\r\n',
-}
-
-
-@pytest.mark.parametrize('case', SLOW)
-async def test_a_slow_connection_is_closed(case):
-    async with served() as (emulator, ask):
-        emulator.connections.request_s = emulator.connections.idle_s = (
-            emulator.connections.write_s
-        ) = 0.2
-        await ask('PUT', '/fileservice/$TEMP/big', b'x' * (8 << 20))
-        emulator.connections.cut()
-        cookie = f'-http-session-={next(iter(emulator.sessions.table))}'.encode()
-        with socket.create_connection(('127.0.0.1', emulator.port)) as slow:
-            slow.setblocking(False)
-            sent = SLOW[case]
-            await asyncio.get_running_loop().sock_sendall(
-                slow, sent % cookie if b'%s' in sent else sent
-            )
-            await until(lambda: emulator.connections._open)
-            await until(lambda: not emulator.connections._open, 5.0)
 
 
 async def test_a_digest_response_is_accepted_once():
@@ -104,9 +65,5 @@ async def test_a_digest_response_is_accepted_once():
             assert (await get(authorization('GET', target, nonce, count)))[0] == 200
         for count in (2, 3, 4):
             assert (await get(authorization('GET', target, nonce, count)))[0] == 401
-        assert (await get(authorization('GET', target, nonce, 1000)))[0] == 200
-        assert (await get(authorization('GET', target, nonce, 5)))[
-            0
-        ] == 401  # older than the window
         wrong = authorization('GET', target, nonce, 1001).replace('response="', 'response="0')
         assert 'stale=FALSE' in (await get(wrong))[1]
