@@ -5,8 +5,6 @@ The photographs of the paper are not available. Shapes of their size (400 px of 
 wider in its middle, and annotated with an error of one pixel.
 """
 
-from typing import Literal
-
 import numpy as np
 
 from soft_arm_description.robot import load_robot
@@ -35,7 +33,6 @@ NOISE = tracker_covariance(0.5e-3, np.deg2rad(0.3))
 RATE_HZ, WINDOW, STATED_ALARMS_PER_MIN = 30.0, 30, 0.1
 MINUTES = 60
 PRESSURE_SIGMA_PA = 50.0
-FORMS: tuple[Literal['chord', 'tangent'], ...] = ('chord', 'tangent')
 
 
 def figures(seed: int = 0) -> dict[str, float | None]:
@@ -113,10 +110,9 @@ def section_figures(rng: np.random.Generator) -> dict[str, float]:
         [-np.pi, -2 * np.pi, 0.29], [np.pi, 2 * np.pi, 0.6], (100, 3)
     ):
         arc = pcc.arc_transforms(pcc.arcs_from_polar(theta, phi, ell))
-        for chain in (arc_sections(theta, phi, ell, 10, form=form) for form in FORMS):
-            end = chain_transforms(chain)[-1]
-            error_m = max(error_m, float(np.linalg.norm(end[:3, 3] - arc[:3, 3])))
-            turn = max(turn, float(np.abs(end[:3, :3] - arc[:3, :3]).max()))
+        end = chain_transforms(arc_sections(theta, phi, ell, 10))[-1]
+        error_m = max(error_m, float(np.linalg.norm(end[:3, 3] - arc[:3, 3])))
+        turn = max(turn, float(np.abs(end[:3, :3] - arc[:3, :3]).max()))
     return {'sections_error_max_m': error_m, 'sections_orientation_error_max': turn}
 
 

@@ -1,26 +1,15 @@
 """Rigid sections: joint values of R-R-P triples (turn, bend, extend) along a segment (squid, 7-13).
 
-Three forms for an arc of bend theta, direction phi and length ell, cut into N sections, each one's
-values relative to the one before:
+The joints lie on the arc of bend theta, direction phi and length ell. Its N sections are chords of
+length ell/N sinc(theta/2N); each one's values are relative to the one before: the first bend is
+theta/2N, the others theta/N. The tip's position equals the arc's to rounding (< 1e-12 m). Its
+orientation lacks half a section, theta/2N, which the closing bend adds: with it the pose is equal
+to rounding too. Modal segments have the chords of their curve.
 
-chord    The joints lie on the arc. Lengths are chords, ell/N sinc(theta/2N); the first bend is
-         theta/2N, the others theta/N. The tip's position equals the arc's to rounding (< 1e-12 m).
-         Its orientation lacks half a section, theta/2N, which the closing bend adds: with it the
-         pose is equal to rounding too. Modal segments have this form, with their curve's chords.
-tangent  The sections touch the arc: N - 1 bends of theta/(N-1), lengths T, 2T, .., 2T, T with
-         T = ell/theta tan(theta/(2N-2)). Position and orientation are equal to rounding with no
-         closing bend; the joints lie outside the arc. Needs N >= 2.
-paper    As the source's example: bends of the chord form and lengths ell/N, with the closing bend.
-         The whole chain is too long by the factor 1 / sinc(theta/2N): the tip is off by
-         ell sinc(theta/2) (1 / sinc(theta/2N) - 1), 0.56 mm for 600 mm, N = 10 and a bend of
-         90 deg. Its orientation is equal to rounding. (The source's "perfect match" holds for the
-         drawing.)
-
-The paper's example writes the angle to the chord of the whole arc, theta/2, for theta: its (45, 30
-deg) is a bend of 90 deg here.
+The source's example has lengths ell/N instead of chords, by which its tip is off: 0.56 mm for 600
+mm, N = 10 and a bend of 90 deg. It writes the angle to the chord of the whole arc, theta/2, for
+theta: its (45, 30 deg) is a bend of 90 deg here.
 """
-
-from typing import Literal
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -30,43 +19,31 @@ from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.segments import formulas
 from soft_arm_kinematics.segments.modal import ModalModel
 
-Form = Literal['chord', 'tangent', 'paper']
 BEND_LIMIT_RAD, TURN_LIMIT_RAD = np.pi / 2, 2 * np.pi
 
 
-def joint_values(shape: Configuration, form: Form = 'chord') -> np.ndarray:
+def joint_values(shape: Configuration) -> np.ndarray:
     """Joint values of a robot's chain, in the order of `soft_arm_description.urdf.joint_names`.
 
     Args:
         shape: One configuration of an arm.
-        form: As above.
 
     Returns:
         (number of joints,) [rad, rad, m for every section; rad, rad at a segment's end; rad for
         every hinge that is not rigid].
 
     Raises:
-        KinematicsError: If a joint leaves its limits (bend 90 deg, turn 360 deg), or the form does
-            not exist for a segment.
+        KinematicsError: If a joint leaves its limits (bend 90 deg, turn 360 deg).
     """
     arm, values = shape.arm, []
     x = np.moveaxis(shape.q, -1, 0)
     for i, segment in enumerate(arm.robot.segments):
         if segment.kind == 'torque':
-            if form != 'chord':
-                raise KinematicsError(
-                    f'segment {segment.name} has hinges: its joints have no form {form}'
-                )
             angles = [formulas.hinge(arm.chain, i, k, x)[0] for k in range(segment.sections)]
             moving = [hinge.stiffness_n_m_rad is not None for hinge in segment.section_hinges]
             values.append(np.array(angles)[moving])
             continue
         if segment.kind == 'modal':
-            if form != 'chord':
-                raise KinematicsError(
-                    f'segment {segment.name} is modal: '
-                    f'its sections have the chord form only, not {form}'
-                )
             values.append(
                 curve_sections(
                     ModalModel.of_segment(segment),
@@ -84,7 +61,6 @@ def joint_values(shape: Configuration, form: Form = 'chord') -> np.ndarray:
                 float(shape.ell_m[i]),
                 segment.sections,
                 segment.closing_twist,
-                form,
             )
         )
     return np.concatenate(values)
@@ -96,42 +72,25 @@ def arc_sections(
     ell_m: float,
     count: int,
     closing_twist: bool = True,
-    form: Form = 'chord',
 ) -> np.ndarray:
     """Return the joint values (3 count + 2,) of one arc.
 
     They are turn [rad], bend [rad] and extension [m] of each section, then closing bend and turn.
 
     Raises:
-        KinematicsError: If a bend exceeds 90 deg or a turn 360 deg in either direction, or the
-            tangent form has one section.
+        KinematicsError: If a bend exceeds 90 deg or a turn 360 deg in either direction.
     """
-    if form == 'tangent':
-        if count < 2:
-            raise KinematicsError('1 section has no tangent form: give 2 or more')
-        half = theta_rad / (2 * (count - 1))
-        bends, closing = np.full(count, 2.0 * half), 0.0
-        bends[0] = 0.0
-        sinc, versine = formulas.bend_functions(half**2)
-        cos = 1.0 - half**2 * versine
-        # T = ell / theta tan(half), in a form that is finite at theta = 0.
-        touching = ell_m / (2 * (count - 1)) * sinc / cos
-        lengths = np.full(count, 2.0 * touching)
-        lengths[0] = lengths[-1] = touching
-    else:
-        half = theta_rad / (2 * count)
-        bends, closing = np.full(count, 2.0 * half), half
-        bends[0] = half
-        lengths = np.full(
-            count, ell_m / count * (formulas.bend_functions(half**2)[0] if form == 'chord' else 1.0)
-        )
-    return _values(phi_rad, bends, lengths, closing, closing_twist)
+    half = theta_rad / (2 * count)
+    bends = np.full(count, 2.0 * half)
+    bends[0] = half
+    lengths = np.full(count, ell_m / count * formulas.bend_functions(half**2)[0])
+    return _values(phi_rad, bends, lengths, half, closing_twist)
 
 
 def curve_sections(
     model: ModalModel, pressure_pa: float, phi_rad: float, count: int, closing_twist: bool = True
 ) -> np.ndarray:
-    """Return joint values as `arc_sections`, chord form, of a modal bellows at a pressure [Pa]."""
+    """Return joint values as `arc_sections` of a modal bellows at a pressure [Pa]."""
     positions, angles = model.shape(pressure_pa, model.length_m * np.arange(count + 1) / count)
     steps = np.diff(positions, axis=0)
     directions = np.unwrap(np.arctan2(steps[:, 0], steps[:, 1]))

@@ -33,17 +33,15 @@ def arc_end(theta, phi, ell, closing_twist=True):
     return pose
 
 
-@given(bends, planes, lengths, counts, st.booleans(), st.sampled_from(['chord', 'tangent']))
-def test_chord_and_tangent_forms_end_where_the_arc_ends(theta, phi, ell, count, twist, form):
-    end = chain_transforms(arc_sections(theta, phi, ell, count, twist, form))[-1]
+@given(bends, planes, lengths, counts, st.booleans())
+def test_sections_end_where_the_arc_ends(theta, phi, ell, count, twist):
+    end = chain_transforms(arc_sections(theta, phi, ell, count, twist))[-1]
     assert end[:3, 3] == pytest.approx(arc_end(theta, phi, ell)[:3, 3], abs=1e-12)
     assert end[:3, :3] == pytest.approx(arc_end(theta, phi, ell, twist)[:3, :3], abs=1e-12)
 
 
 @given(bends, planes, lengths, counts)
-def test_chord_form_has_its_joints_on_the_arc_and_lacks_half_a_section_of_turn(
-    theta, phi, ell, count
-):
+def test_joints_lie_on_the_arc_and_lack_half_a_section_of_turn(theta, phi, ell, count):
     poses = chain_transforms(arc_sections(theta, phi, ell, count))
     on_arc = pcc.arc_transforms(
         pcc.arcs_from_polar(theta, phi, ell) * (np.arange(count + 1) / count)[:, None]
@@ -55,42 +53,9 @@ def test_chord_form_has_its_joints_on_the_arc_and_lacks_half_a_section_of_turn(
     assert missing == pytest.approx(abs(theta) / (2 * count), abs=1e-7)
 
 
-@given(bends, planes, lengths, counts)
-def test_tangent_form_touches_the_arc_half_way_along_each_section(theta, phi, ell, count):
-    poses = chain_transforms(arc_sections(theta, phi, ell, count, form='tangent'))
-    middles = 0.5 * (poses[1:-3, :3, 3] + poses[2:-2, :3, 3])
-    at = (np.arange(1, count - 1)) / (count - 1)
-    assert middles == pytest.approx(
-        pcc.arc_transforms(pcc.arcs_from_polar(theta, phi, ell) * at[:, None])[:, :3, 3], abs=1e-12
-    )
-
-
-@given(bends, planes, lengths, counts)
-def test_error_of_the_papers_form(theta, phi, ell, count):
-    end = chain_transforms(arc_sections(theta, phi, ell, count, form='paper'))[-1]
-    arc = arc_end(theta, phi, ell)
-    stated = ell * np.sinc(theta / (2 * np.pi)) * (1.0 / np.sinc(theta / (2 * count * np.pi)) - 1.0)
-    assert np.linalg.norm(end[:3, 3] - arc[:3, 3]) == pytest.approx(stated, abs=1e-12)
-    assert end[:3, :3] == pytest.approx(arc[:3, :3], abs=1e-12)
-
-
-def test_the_papers_example():
-    values = arc_sections(np.radians(90.0), np.radians(30.0), 0.6, 10, form='paper')
-    assert np.degrees(values[[0, 1, 3, 4, 6, 7, 9, 10]]) == pytest.approx(
-        [30, 4.5, 0, 9, 0, 9, 0, 9]
-    )
-    assert values[2:30:3] == pytest.approx(np.full(10, 0.060))
-    off = (
-        chain_transforms(values)[-1][:3, 3]
-        - arc_end(np.radians(90.0), np.radians(30.0), 0.6)[:3, 3]
-    )
-    assert np.linalg.norm(off) == pytest.approx(0.556e-3, abs=1e-6)
-
-
 @pytest.mark.parametrize(
     'call',
     [
-        lambda: arc_sections(3.0, 0.0, 0.3, 1, form='tangent'),
         lambda: arc_sections(7.0, 0.0, 0.3, 3),
         lambda: arc_sections(1.0, 6.5, 0.3, 3),
     ],
@@ -98,12 +63,6 @@ def test_the_papers_example():
 def test_joint_limits(call):
     with pytest.raises(KinematicsError):
         call()
-
-
-def test_modal_segments_have_chords_only():
-    arm = make_arm(load_robot('modal_bellows'))
-    with pytest.raises(KinematicsError, match='chord form only'):
-        joint_values(arm.at(arm.rest_q), 'tangent')
 
 
 @pytest.mark.parametrize('name', [*SQUID, 'modal_bellows', 'four_piece_finger'])
