@@ -42,7 +42,6 @@ setup(
             'modal = soft_arm_kinematics.cli.calibrate_modal:main',
         ],
         'softarm.commands': [
-            'ik = soft_arm_kinematics.cli.ik:main',
             'kinematics = soft_arm_kinematics.cli.kinematics:main',
         ],
     },

@@ -8,7 +8,7 @@ from soft_arm_control.ros.tip_controller_node import TipControllerNode
 from soft_arm_description.calibration import COMMANDS, CalibrationError
 from soft_arm_description.rig import load_rig
 from soft_arm_experiments.cli import experiment
-from soft_arm_kinematics.cli import ik, kinematics
+from soft_arm_kinematics.cli import kinematics
 from soft_arm_kinematics.ros.forward_kinematics_node import ForwardKinematicsNode
 from soft_arm_kinematics.ros.inverse_kinematics_node import InverseKinematicsNode
 from soft_arm_vision.ros.tip_tracker_node import TipTrackerNode
@@ -33,7 +33,6 @@ NODES = {
 LOADING = {
     'pressure_length': [
         (kinematics.main, ['fk', '--pressures-pa', *6 * ['0']]),
-        (ik.main, ['explain', '--target-m', '0.03', '0', '0.22']),
         (calibrate_dynamics.main, []),
         (experiment.bend, []),
     ],

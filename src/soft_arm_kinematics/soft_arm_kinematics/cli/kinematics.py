@@ -98,7 +98,20 @@ def _parser() -> CommandLine:
         help='tip position x y z in the base frame [m], or - for a JSON array of targets on '
         'standard input; answers {"results": [...]}',
     )
-    add_solver_options(ik)
+    ik.add_argument(
+        '--axis',
+        nargs=3,
+        type=finite_number,
+        metavar=('X', 'Y', 'Z'),
+        help='wanted direction of the tip axis (default: any)',
+    )
+    ik.add_argument(
+        '--present-lengths-m',
+        nargs='+',
+        type=finite_number,
+        metavar='L',
+        help='lengths now [m] (default: at ambient pressure)',
+    )
     ik.add_argument(
         '--max-solutions',
         type=positive_count,
@@ -119,24 +132,6 @@ def _parser() -> CommandLine:
         add_rig(command)
         command.add_json()
     return parser
-
-
-def add_solver_options(parser: CommandLine) -> None:
-    """Add `--axis` and `--present-lengths-m`, for `InverseKinematics.solve`."""
-    parser.add_argument(
-        '--axis',
-        nargs=3,
-        type=finite_number,
-        metavar=('X', 'Y', 'Z'),
-        help='wanted direction of the tip axis (default: any)',
-    )
-    parser.add_argument(
-        '--present-lengths-m',
-        nargs='+',
-        type=finite_number,
-        metavar='L',
-        help='lengths now [m] (default: at ambient pressure)',
-    )
 
 
 def _fk(arm: Arm, args: argparse.Namespace) -> int:

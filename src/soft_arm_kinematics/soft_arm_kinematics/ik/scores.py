@@ -7,6 +7,8 @@ import numpy as np
 from soft_arm_kinematics.arm import Arm, BellowsArm
 from soft_arm_kinematics.segments import formulas, pcc
 
+DISTINCT_SHARE = 0.1  # of a coordinate's range: nearer solutions look the same
+
 
 def pressure_shares(arm: Arm, q: np.ndarray) -> np.ndarray:
     """Return each coordinate's share of its pressure range, (..., n); NaN where it is none."""
@@ -54,6 +56,18 @@ def principle_scores(arm: Arm, q: np.ndarray, present: np.ndarray) -> np.ndarray
     present = arm.at(present).arcs[:, :2]
     change, growth, planes = formulas.ik_penalties(arm.chain, np.transpose(q), present)
     return np.stack([change, growth, planes + unused_vacuum(arm, q)], axis=-1)
+
+
+def distinct(arm: Arm, q: np.ndarray, count: int) -> list[int]:
+    """Choose at most `count` rows of q (k, n): the first, then those that differ enough."""
+    shares = q / np.diff(arm.q_limits, axis=0)[0]
+    rows: list[int] = []
+    for row, share in enumerate(shares):
+        if len(rows) < count and all(
+            np.abs(share - shares[other]).max() >= DISTINCT_SHARE for other in rows
+        ):
+            rows.append(row)
+    return rows
 
 
 def explanations(arm: Arm, q: np.ndarray, present: np.ndarray) -> list[str]:

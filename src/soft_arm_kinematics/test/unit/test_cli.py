@@ -9,7 +9,7 @@ import pytest
 
 from soft_arm_description.robot import load_robot, shipped_robots
 from soft_arm_kinematics.arm import BellowsArm, load_arm, make_arm
-from soft_arm_kinematics.cli import ik, kinematics
+from soft_arm_kinematics.cli import kinematics
 from soft_arm_kinematics.cli.kinematics import main
 from soft_arm_kinematics.workspace import reachable
 from soft_arm_kinematics.workspace.table import build_table
@@ -56,10 +56,8 @@ def test_fk_takes_values_outside_the_limits_only_when_asked(capsys, monkeypatch)
 
 
 @pytest.mark.parametrize('robot', sorted(shipped_robots()))
-@pytest.mark.parametrize(
-    'command', ['lengths', 'pressures', 'actuation', 'ik', 'explain', 'workspace']
-)
-def test_every_command_answers_or_names_the_kind(capsys, monkeypatch, tmp_path, robot, command):
+@pytest.mark.parametrize('command', ['lengths', 'pressures', 'actuation', 'ik', 'workspace'])
+def test_every_command_answers_or_names_the_kind(capsys, monkeypatch, robot, command):
     """For every kind of robot a command works, or says in one line which kind it cannot serve."""
     arm = load_arm(robot)
     middle = arm.q_limits.mean(axis=0)
@@ -71,7 +69,6 @@ def test_every_command_answers_or_names_the_kind(capsys, monkeypatch, tmp_path, 
         'pressures': ['fk', '--pressures-pa', *chambers],
         'actuation': ['fk', '--actuation', *values],
         'ik': ['ik', '--target-m', *target],
-        'explain': ['explain', '--target-m', *target, '--plot', str(tmp_path / 'a.png')],
         'workspace': ['workspace'],
     }[command]
     if command == 'workspace':
@@ -79,7 +76,7 @@ def test_every_command_answers_or_names_the_kind(capsys, monkeypatch, tmp_path, 
         monkeypatch.setattr(reachable, 'build_table', small)
         if arm.n_actuators > 3:
             return  # the same code as for three coordinates, and slow
-    code = (ik.main if command == 'explain' else main)([*argv, '--robot', robot])
+    code = main([*argv, '--robot', robot])
     output = capsys.readouterr().err
     works = {
         'lengths': isinstance(arm, BellowsArm),
@@ -195,42 +192,6 @@ def test_bad_standard_input_is_one_line(capsys, monkeypatch, text, words):
         and captured.err.count('\n') == 1
         and all(word in captured.err for word in words)
     )
-
-
-def test_rivals_differ_from_each_other():
-    arm = make_arm(load_robot('two_module_arm'))
-    rows = np.array([[0.1] * 6, [0.105] * 6, [0.12] * 6, [0.1] * 5 + [0.15], [0.19] * 6])
-    assert ik.apart(arm, rows, 3) == [0, 2, 3]
-
-
-def test_explain_draws_a_picture(capsys, tmp_path):
-    assert (
-        ik.main(
-            [
-                'explain',
-                '--target-m',
-                '0.06',
-                '-0.03',
-                '0.22',
-                '--rivals',
-                '1',
-                '--plot',
-                str(tmp_path / 'ik.png'),
-                '--json',
-            ]
-        )
-        == 0
-    )
-    solutions = json.loads(capsys.readouterr().out)['solutions']
-    assert len(solutions) == 2 and solutions[0]['score'] < solutions[1]['score']
-    assert (tmp_path / 'ik.png').read_bytes()[:4] == b'\x89PNG'
-    assert (
-        ik.main(
-            ['explain', '--target-m', '0', '0', '0.2', '--plot', str(tmp_path / 'none' / 'ik.png')]
-        )
-        == 2
-    )
-    assert capsys.readouterr().err.count('\n') == 1
 
 
 def test_tables_for_people(capsys):

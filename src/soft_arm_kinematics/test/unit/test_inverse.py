@@ -11,7 +11,7 @@ from soft_arm_kinematics.arm import make_arm
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ik.inverse import MERGE_SPACING, InverseKinematics
 from soft_arm_kinematics.ik.refine import refine
-from soft_arm_kinematics.ik.scores import principle_scores
+from soft_arm_kinematics.ik.scores import distinct, principle_scores
 from soft_arm_kinematics.workspace.table import build_table
 
 
@@ -297,6 +297,11 @@ def test_best_is_improved_along_the_null_space(paper_arm, solver, reachable):
             weights.stiffness,
         ]
         assert totals.min() > best.scores[0, 0] * 0.98
+
+
+def test_distinct_solutions_differ_from_each_other(paper_arm):
+    rows = np.array([[0.1] * 6, [0.105] * 6, [0.12] * 6, [0.1] * 5 + [0.15], [0.19] * 6])
+    assert distinct(paper_arm, rows, 3) == [0, 2, 3]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from soft_arm_kinematics import KinematicsError
-from soft_arm_kinematics.cli.ik import apart
 from soft_arm_twin.parts.robot import robot_frames
 from soft_arm_twin.view.robots import ViewedRobot
 
@@ -136,6 +135,8 @@ class Aim:
     def _solve(
         self, solver: 'InverseKinematics', name: str, target_m: np.ndarray, present: np.ndarray
     ) -> Aimed:
+        from soft_arm_kinematics.ik.scores import distinct  # loaded with the solver
+
         begun_s = time.monotonic()
         result = solver.solve(target_m, present_lengths_m=present)
         took_s = time.monotonic() - begun_s
@@ -145,7 +146,7 @@ class Aim:
             nothing = np.zeros((0, 1, 3, 4))
             return Aimed(name, target_m, result, (), nothing, (result.message,), took_s)
         every = np.array([s.q for s in result.solutions])
-        drawn = tuple(apart(viewed.arm, every, MAX_DRAWN_SOLUTIONS))
+        drawn = tuple(distinct(viewed.arm, every, MAX_DRAWN_SOLUTIONS))
         poses = viewed.arm.at(every[list(drawn)]).section_poses
         ghosts = robot_frames(viewed.robot, poses)
         lines = explanation([result.solutions[k] for k in drawn], count, viewed)
