@@ -1,14 +1,13 @@
 """The set of positions that the tip can reach: volume with its error, boundary and distance to it.
 
 Space is cut into cells. A cell belongs to the set if its centre is reached: inverse kinematics
-starts from the table poses nearest to it, then from reached cells around it, until no cell is
-added. Bisection between a centre inside and a neighbour outside finds the boundary. The volume
-counts the cells whose whole neighbourhood is inside, and estimates the band about the boundary by
-points drawn in each of its cells (stratified Monte Carlo): cell size causes no bias, and the error
-is known.
+starts from the table poses nearest to it. Cells far from all table poses are not tried. Bisection
+between a centre inside and a neighbour outside finds the boundary. The volume counts the cells
+whose whole neighbourhood is inside, and estimates the band about the boundary by points drawn in
+each of its cells (stratified Monte Carlo): cell size causes no bias, and the error is known.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +23,8 @@ CELLS = 48  # along the longest side
 _STARTS = 3  # nearest table poses to start from; up to 200 of them, or random ones, reach no more
 _DRAWN = 2  # points in each cell of the band
 _ERROR_SIGMAS = 2.0
-_STEPS = 30  # of refinement
+_TRIED = 2  # cells around a table pose that are tried
+_BLOCK = np.ones((3, 3, 3))
 _RESIDUAL_M = 1e-6
 _HALVINGS = 10
 
@@ -100,18 +100,31 @@ def reachable_set(
     table = table or build_table(arm)
     low, high = table.tips_m.min(axis=0).astype(float), table.tips_m.max(axis=0).astype(float)
     cell_m = float((high - low).max() / cells)
-    shape = tuple(np.ceil((high - low) / cell_m).astype(int) + 7)
+    shape = tuple(np.ceil((high - low) / cell_m).astype(int) + 3 + 2 * _TRIED)
     origin_m = (low + high) / 2.0 - (np.array(shape) - 1) / 2.0 * cell_m
-    reach = _Reach(arm, table)
-    inside, found = _cells_inside(reach, table, origin_m, cell_m, shape)
-    volume_m3, error_m3 = _volume(reach, inside, origin_m, cell_m, np.random.default_rng(seed))
+
+    def reached(places: np.ndarray) -> np.ndarray:
+        """Test which places (m, 3), in cells, are reached."""
+        points_m = origin_m + places * cell_m
+        found = np.zeros(len(points_m), dtype=bool)
+        for start in table.near(points_m, _STARTS).T:
+            open_ = np.flatnonzero(~found)
+            _, residuals_m, _ = refine(arm, table.q[start[open_]], points_m[open_])
+            found[open_] = residuals_m < _RESIDUAL_M
+        return found
+
+    inside = np.zeros(shape, dtype=bool)
+    inside[tuple(np.rint((table.tips_m - origin_m) / cell_m).astype(int).T)] = True
+    tried = np.argwhere(binary_dilation(inside, _BLOCK, _TRIED))
+    inside[tuple(tried.T)] = reached(tried)
+    volume, error = _volume(inside, reached, np.random.default_rng(seed))
     return ReachableSet(
         cell_m,
         origin_m,
         inside,
-        _boundary(reach, inside, found, origin_m, cell_m),
-        volume_m3,
-        error_m3,
+        origin_m + _boundary(inside, reached) * cell_m,
+        volume * cell_m**3,
+        error * cell_m**3,
     )
 
 
@@ -127,101 +140,29 @@ def check_moves_in_space(arm: Arm) -> None:
     )
 
 
-class _Reach:
-    """Tests of whether points are reached, by inverse kinematics from near starts."""
-
-    def __init__(self, arm: Arm, table: WorkspaceTable):
-        self._arm, self._table = arm, table
-
-    def from_starts(
-        self, starts: np.ndarray, points_m: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Test which points (m, 3) are reached from their starts (m, n); return q too."""
-        found, residuals_m, _ = refine(self._arm, starts, points_m)
-        return residuals_m < _RESIDUAL_M, found
-
-    def from_table(self, points_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Test which points (m, 3) are reached from near table poses; return q too."""
-        rows = self._table.near(points_m, _STARTS)
-        reached = np.zeros(len(points_m), dtype=bool)
-        found = np.empty((len(points_m), self._table.q.shape[1]))
-        for start in rows.T:
-            open_ = np.flatnonzero(~reached)
-            good, ended = self.from_starts(self._table.q[start[open_]], points_m[open_])
-            found[open_[good]], reached[open_[good]] = ended[good], True
-        return reached, found
-
-
-def _cells_inside(
-    reach: _Reach,
-    table: WorkspaceTable,
-    origin_m: np.ndarray,
-    cell_m: float,
-    shape: tuple[int, ...],
-) -> tuple[np.ndarray, np.ndarray]:
-    """Test which cells' centres are reached; return q (i, j, k, n) too."""
-    inside, found = np.zeros(shape, dtype=bool), np.full((*shape, table.q.shape[1]), np.nan)
-    inside[tuple(np.rint((table.tips_m - origin_m) / cell_m).astype(int).T)] = True
-    asked = np.argwhere(binary_dilation(inside))
-    inside[tuple(asked.T)], found[tuple(asked.T)] = reach.from_table(origin_m + asked * cell_m)
-    added = inside
-    while added.any():  # the cells beside those that were added
-        fresh = np.zeros(shape, dtype=bool)
-        for cells, neighbours in _pairs(added):
-            open_ = ~inside[tuple(neighbours.T)]
-            cells, neighbours = cells[open_], neighbours[open_]
-            good, ended = reach.from_starts(found[tuple(cells.T)], origin_m + neighbours * cell_m)
-            gained = tuple(neighbours[good].T)
-            inside[gained], fresh[gained], found[gained] = True, True, ended[good]
-        added = fresh
-    return inside, found
-
-
 def _volume(
-    reach: _Reach,
     inside: np.ndarray,
-    origin_m: np.ndarray,
-    cell_m: float,
+    reached: Callable[[np.ndarray], np.ndarray],
     random: np.random.Generator,
 ) -> tuple[float, float]:
-    """Estimate the volume and its error [m^3]."""
-    block = np.ones((3, 3, 3))
-    whole = binary_erosion(inside, block)
-    band = np.argwhere(binary_dilation(inside, block) & ~whole)
-    points_m = (
-        origin_m
-        + (np.repeat(band, _DRAWN, axis=0) + random.uniform(-0.5, 0.5, (len(band) * _DRAWN, 3)))
-        * cell_m
-    )
-    share = reach.from_table(points_m)[0].reshape(-1, _DRAWN).mean(axis=1)
+    """Estimate the volume and its error, in cells."""
+    whole = binary_erosion(inside, _BLOCK)
+    band = np.argwhere(binary_dilation(inside, _BLOCK) & ~whole)
+    offsets = random.uniform(-0.5, 0.5, (len(band) * _DRAWN, 3))
+    share = reached(np.repeat(band, _DRAWN, axis=0) + offsets).reshape(-1, _DRAWN).mean(axis=1)
     variance = (share * (1.0 - share)).sum() / (_DRAWN - 1)  # unbiased, of the sum of the shares
-    volume, error = whole.sum() + share.sum(), _ERROR_SIGMAS * np.sqrt(variance)
-    return float(volume * cell_m**3), float(error * cell_m**3)
+    return float(whole.sum() + share.sum()), float(_ERROR_SIGMAS * np.sqrt(variance))
 
 
-def _boundary(
-    reach: _Reach, inside: np.ndarray, found: np.ndarray, origin_m: np.ndarray, cell_m: float
-) -> np.ndarray:
-    """Bisect between cells inside and neighbours outside; return boundary points (b, 3) [m]."""
-    edges = [
-        (cells, neighbours, ~inside[tuple(neighbours.T)]) for cells, neighbours in _pairs(inside)
-    ]
-    inner = np.concatenate([cells[out] for cells, _, out in edges])
-    outer_m = origin_m + np.concatenate([neighbours[out] for _, neighbours, out in edges]) * cell_m
-    starts, inner_m = found[tuple(inner.T)], origin_m + inner * cell_m
+def _boundary(inside: np.ndarray, reached: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """Bisect between cells inside and neighbours outside; return places (b, 3) in cells."""
+    cells = np.argwhere(inside)  # none at the edge of the grid
+    steps = np.concatenate([np.eye(3, dtype=int), -np.eye(3, dtype=int)])
+    edges = [cells[~inside[tuple((cells + step).T)]] for step in steps]
+    inner = np.concatenate(edges).astype(float)
+    outer = inner + np.repeat(steps, [len(edge) for edge in edges], axis=0)
     for _ in range(_HALVINGS):
-        middle_m = (inner_m + outer_m) / 2.0
-        good, ended = reach.from_starts(starts, middle_m)
-        good = good[:, None]
-        starts, inner_m = np.where(good, ended, starts), np.where(good, middle_m, inner_m)
-        outer_m = np.where(good, outer_m, middle_m)
-    return inner_m
-
-
-def _pairs(chosen: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield chosen cells and their neighbours in the grid, (m, 3) each, for each of six sides."""
-    cells = np.argwhere(chosen)
-    for step in np.concatenate([np.eye(3, dtype=int), -np.eye(3, dtype=int)]):
-        neighbours = cells + step
-        within = ((neighbours >= 0) & (neighbours < chosen.shape)).all(axis=1)
-        yield cells[within], neighbours[within]
+        middle = (inner + outer) / 2.0
+        good = reached(middle)[:, None]
+        inner, outer = np.where(good, middle, inner), np.where(good, outer, middle)
+    return inner
