@@ -34,12 +34,6 @@ _MATERIAL = '<material name="abb_white"><color rgba="0.93 0.93 0.91 1"/></materi
 _FLANGE_TO_TOOL0_XYZW = np.array([0.0, math.sqrt(0.5), 0.0, math.sqrt(0.5)])  # Ry(90 deg)
 
 
-def _rotation(axis: np.ndarray, angle_rad: float) -> np.ndarray:
-    x, y, z = axis
-    skew = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.eye(3) + math.sin(angle_rad) * skew + (1 - math.cos(angle_rad)) * skew @ skew
-
-
 def link_transforms(joints_rad: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the transforms from each frame to the next: base, links 1 to 6, `tool0`.
 
@@ -53,17 +47,6 @@ def link_transforms(joints_rad: np.ndarray) -> list[tuple[np.ndarray, np.ndarray
     q_xyzw = np.hstack([np.sin(half_rad) * AXES, np.cos(half_rad)])
     q_xyzw[q_xyzw[:, 3] < 0] *= -1
     return [*zip(ORIGINS_M, q_xyzw, strict=True), (np.zeros(3), _FLANGE_TO_TOOL0_XYZW)]
-
-
-def forward_kinematics(joints_rad: np.ndarray) -> np.ndarray:
-    """Return T_base_tool0, shape (4, 4) [m]; limits of the joint angles [rad] are not checked."""
-    pose = np.eye(4)
-    for origin_m, axis, angle_rad in zip(ORIGINS_M, AXES, joints_rad, strict=True):
-        step = np.eye(4)
-        step[:3, :3], step[:3, 3] = _rotation(axis, angle_rad), origin_m
-        pose = pose @ step
-    pose[:3, :3] = pose[:3, :3] @ _rotation(np.array([0.0, 1.0, 0.0]), math.pi / 2)
-    return pose
 
 
 def check_joints(joints_rad: ArrayLike) -> np.ndarray:

@@ -1,6 +1,7 @@
 """IRB 120: check values of the data-sheet geometry, limits (T13), URDF."""
 
 import functools
+import itertools
 import math
 from xml.etree import ElementTree
 
@@ -25,9 +26,28 @@ CHECKS = [
 ]
 
 
+def matrix(translation_m, q_xyzw):
+    """Homogeneous matrix of a translation and a unit quaternion."""
+    x, y, z, w = q_xyzw
+    pose = np.eye(4)
+    pose[:3, :3] = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    pose[:3, 3] = translation_m
+    return pose
+
+
+def tool_pose(joints_rad):
+    return functools.reduce(
+        np.matmul, itertools.starmap(matrix, irb120.link_transforms(joints_rad))
+    )
+
+
 @pytest.mark.parametrize(('degrees', 'position_mm', 'q_wxyz'), CHECKS)
 def test_forward_kinematics_check_values(degrees, position_mm, q_wxyz):
-    pose = irb120.forward_kinematics(np.deg2rad(degrees))
+    pose = tool_pose(np.deg2rad(degrees))
     np.testing.assert_allclose(pose[:3, 3] * 1000, position_mm, atol=1e-3)
     np.testing.assert_allclose(emulated.quaternion(pose[:3, :3]), q_wxyz, atol=2e-6)
 
@@ -56,25 +76,10 @@ def test_non_finite_joint_angles_are_refused(bad):
         irb120.check_joints([0] * 5)
 
 
-def matrix(translation_m, q_xyzw):
-    """Homogeneous matrix of a translation and a unit quaternion."""
-    x, y, z, w = q_xyzw
-    pose = np.eye(4)
-    pose[:3, :3] = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
-    pose[:3, 3] = translation_m
-    return pose
-
-
 @given(st.tuples(*(st.floats(low, high) for low, high in irb120.LIMITS_RAD)))
-def test_transforms_have_the_same_kinematics_and_the_scalar_last(joints_rad):
-    steps = irb120.link_transforms(joints_rad)
-    assert all(q_xyzw[3] >= 0.0 for _, q_xyzw in steps)
-    pose = functools.reduce(np.matmul, (matrix(*step) for step in steps))
-    np.testing.assert_allclose(pose, irb120.forward_kinematics(joints_rad), atol=1e-12)
+def test_transforms_have_the_kinematics_of_the_emulated_robot_and_the_scalar_last(joints_rad):
+    assert all(q_xyzw[3] >= 0.0 for _, q_xyzw in irb120.link_transforms(joints_rad))
+    np.testing.assert_allclose(tool_pose(joints_rad), emulated.tool_pose(joints_rad), atol=1e-12)
 
 
 def test_the_urdf_has_the_same_kinematics():

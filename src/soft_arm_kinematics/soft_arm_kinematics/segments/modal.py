@@ -7,8 +7,8 @@ r"""Modal kinematics of a planar bending bellows: one pressure in, a curve out (
 theta is the tangent's angle from the base's z axis towards x, so that R = Ry(theta) and this model
 agrees with `pcc` where the curve is an arc with phi = 0. The paper draws the straight bellows along
 its x axis: its x is our z and its z our x, and its monomials of pixels and psi are ours with l = 1
-px, u = 1 psi (`paper_coefficients`). Arc length s and pressure p are scaled by the bellows' own l
-and u because monomials of metres and pascals have a design matrix with a condition number of 1e20.
+px, u = 1 psi. Arc length s and pressure p are scaled by the bellows' own l and u because monomials
+of metres and pascals have a design matrix with a condition number of 1e20.
 
 Integrals over s are Gauss-Legendre sums of `NODES` nodes, exact to rounding for bends of up to two
 turns.
@@ -65,15 +65,6 @@ class ModalModel:
             segment.length_unit_m,
             segment.pressure_unit_pa,
             segment.pressure_limits_pa,
-        )
-
-    def paper_coefficients(self, length_unit_m: float, pressure_unit_pa: float) -> np.ndarray:
-        """Return A (v, w) [rad] in other units, such as the paper's 0.2959e-3 m and 6894.757 Pa."""
-        v, w = self.coefficients_rad.shape
-        return (
-            self.coefficients_rad
-            * (length_unit_m / self.length_unit_m) ** np.arange(v)[:, None]
-            * (pressure_unit_pa / self.pressure_unit_pa) ** np.arange(w)
         )
 
     def angles(self, arc_lengths_m: ArrayLike, pressures_pa: ArrayLike) -> np.ndarray:

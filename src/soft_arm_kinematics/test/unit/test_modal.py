@@ -55,17 +55,6 @@ def test_shape_has_unit_speed_along_its_own_tangent():
     assert np.arctan2(steps[:, 0], steps[:, 1]) == pytest.approx(middle, abs=1e-6)
 
 
-def test_paper_units_describe_the_same_bellows():
-    in_paper_units = BELLOWS.paper_coefficients(PAPER_PIXEL_M, PSI_PA)
-    paper = ModalModel(
-        in_paper_units, BELLOWS.length_m, PAPER_PIXEL_M, PSI_PA, BELLOWS.pressure_limits_pa
-    )
-    assert paper.tip([3e4, 1.2e5]) == pytest.approx(BELLOWS.tip([3e4, 1.2e5]), rel=1e-10)
-    assert paper.coefficients_rad[1, 1] == pytest.approx(
-        BELLOWS.coefficients_rad[1, 1] / (400 * 21), rel=1e-6
-    )
-
-
 def test_design_matrix_is_the_kronecker_product():
     rng = np.random.default_rng(0)
     omega, gamma, a = rng.random((10, 4)), rng.random((3, 5)), rng.random((4, 3))
