@@ -11,13 +11,13 @@ from matplotlib.backend_bases import MouseEvent
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from physics_testing.finger import arc_backbone
 from soft_arm_calibration.cli.calibrate_finger import main
 from soft_arm_calibration.finger_session import sweep_pa
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.calibration.pressure_bend import with_calibrated_bends
 from soft_arm_sim.cameras.finger_camera import FingerCamera
-from soft_arm_sim.cameras.finger_scene import arc_backbone
 from soft_arm_sim.cameras.parameters import load_finger_camera_parameters
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.finger import records as finger_records

@@ -7,9 +7,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
+from physics_testing.finger import arc_backbone
 from soft_arm_description.robot import load_robot
 from soft_arm_sim.cameras.finger_camera import FingerCamera
-from soft_arm_sim.cameras.finger_scene import arc_backbone
 from soft_arm_sim.cameras.parameters import Distortion, load_finger_camera_parameters
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.finger.angles import FingerEstimator, bends, draw_lines, on_plane

@@ -6,7 +6,6 @@ from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import CutLines, Robot
 from soft_arm_description.segments import SingleBendSegment
-from soft_arm_kinematics.segments import pcc
 from soft_arm_sim.cameras.offscreen import add_camera
 from soft_arm_sim.cameras.parameters import FingerCameraParameters
 from soft_arm_sim.errors import SimulationError
@@ -56,22 +55,6 @@ def finger_scene(
     _add_room(spec)
     add_camera(spec, parameters.mounting.T_base_optical, width_px, height_px, camera_matrix)
     return spec.compile()
-
-
-def arc_backbone(robot: Robot, piece_angles_rad: np.ndarray) -> np.ndarray:
-    """Return poses along a finger whose pieces are arcs, in its base, at the ends of all sections.
-
-    Each piece is an arc in its plane phi of the robot file and begins where the previous one ends
-    (gripper paper, equations (5)-(6)). Shape (n, 4, 4), as `PneumaticFinger.T_base_backbone`.
-    """
-    found = [np.eye(4)[None]]
-    for segment, theta_rad in zip(_pieces(robot), piece_angles_rad, strict=True):
-        shares = (np.arange(segment.sections) + 1.0) / segment.sections
-        arcs = shares[:, None] * pcc.arcs_from_polar(theta_rad, segment.phi_rad, segment.length_m)
-        poses = found[-1][-1] @ pcc.arc_transforms(arcs)
-        poses[-1] = poses[-1] @ _twist(segment)
-        found.append(poses)
-    return np.concatenate(found)
 
 
 def scene_poses(robot: Robot, T_base_backbone: np.ndarray) -> np.ndarray:  # noqa: N803
