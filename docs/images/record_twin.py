@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from PIL import Image
@@ -90,25 +90,30 @@ def put(page: Page, name: str, value: float) -> None:
 
 
 @contextmanager
-def served_tip(_folder: Path) -> Iterator[str]:
-    """Run `softarm view`; yield its address."""
-    command = ['softarm', 'view', 'two_module_arm', '--kinematics', '--no-browser', '--port', '0']
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+def served(*command: str) -> Iterator[str]:
+    """Run a command that serves a page; yield its address."""
+    words = [*command, '--no-browser', '--port', '0']
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         yield process.stdout.readline().split(': ')[1].strip()
         process.terminate()
+
+
+def served_tip(_folder: Path) -> AbstractContextManager[str]:
+    """Run `softarm view`; yield its address."""
+    return served('softarm', 'view', 'two_module_arm', '--kinematics')
 
 
 @contextmanager
 def served_cell(folder: Path) -> Iterator[str]:
     """Run the virtual cell and the twin; yield its address."""
     from soft_arm_calibration.ros.rig_process import VirtualCell, driver_is_running
-    from soft_arm_calibration.ros.watched import Watched
 
-    with VirtualCell(1, folder / 'cell.log'), Watched(folder / 'twin.log') as watched:
-        if not driver_is_running('gripper', 60.0) or watched.url is None:
+    with VirtualCell(1, folder / 'cell.log'):
+        if not driver_is_running('gripper', 60.0):
             raise SystemExit((folder / 'cell.log').read_text())
-        yield watched.url
+        with served('softarm', 'twin') as address:
+            yield address
 
 
 RECORDED = {

@@ -99,9 +99,6 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
         '--use-running', action='store_true', help='use the running rig, never start a virtual one'
     )
     parser.add_argument(
-        '--no-twin', action='store_true', help='do not offer a page on which it is seen live'
-    )
-    parser.add_argument(
         '--in-process', action='store_true', help='simulate the rig in this process, without ROS'
     )
     parser.add_argument(
@@ -210,8 +207,8 @@ def _on_graph(
 
     seed, check, simulated = _rig(stack, options, calibrated, folder)
     stack.enter_context(_recording(folder / 'bag'))
-    if not options.no_twin:
-        _offer_page(stack, folder)
+    domain = os.environ.get('ROS_DOMAIN_ID', '0')
+    print(f'to watch it live, run: softarm twin --domain {domain}', file=sys.stderr)
     return stack.enter_context(
         RigSession(robot, plant_seed=seed, check=check, use_sim_time=simulated)
     )
@@ -261,15 +258,6 @@ def _rig(
         )
     )
     return options.plant_seed, rig.check, True
-
-
-def _offer_page(stack: ExitStack, folder: Path) -> None:
-    """Print the address where the experiment is seen live."""
-    from soft_arm_calibration.ros.watched import Watched
-
-    watched = stack.enter_context(Watched(folder / 'twin.log'))
-    if watched.url is not None:
-        print(f'watch it live: {watched.url}', file=sys.stderr, flush=True)
 
 
 class _recording:
