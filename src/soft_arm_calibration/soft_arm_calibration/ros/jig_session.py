@@ -1,8 +1,6 @@
 """Measure the ring on a calibration jig through the camera's topics."""
 
-import os
 import queue
-import signal
 import subprocess
 import time
 from contextlib import ExitStack
@@ -11,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from std_msgs.msg import Header
 
+from soft_arm_calibration.ros.rig_process import end
 from soft_arm_description.rig import Devices
 from soft_arm_msgs.srv import PlaceRing
 from soft_arm_node_kit.graph import ARM_EMULATION, DeviceWatch
@@ -21,7 +20,7 @@ from soft_arm_vision.ring.detector import Detection, RingDetector
 from soft_arm_vision.ros.camera_input import CameraInput
 
 SETTLING_S = 0.1  # time after a placement before which frames are not used
-FIND_RIG_S, START_RIG_S, CAMERA_S, SERVICE_S, STOP_S = 2.0, 30.0, 10.0, 5.0, 10.0
+FIND_RIG_S, START_RIG_S, CAMERA_S, SERVICE_S = 2.0, 30.0, 10.0, 5.0
 
 
 class JigSession(Session):
@@ -84,7 +83,7 @@ class JigSession(Session):
                 self._input.pair.close()
             super().__exit__(*error)
             if self._rig is not None:
-                _stop(self._rig)
+                end(self._rig)
 
     @property
     def camera_frame(self) -> str:
@@ -191,14 +190,3 @@ class JigSession(Session):
     def _check_pair(self) -> None:
         if self._input is not None and not self._input.pair.alive:
             raise VisionError('the images cannot be used; see the error above')
-
-
-def _stop(process: subprocess.Popen) -> None:
-    """End a process group with SIGINT, then SIGKILL if it does not end in time."""
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGINT)
-        try:
-            process.wait(timeout=STOP_S)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
