@@ -173,7 +173,7 @@ def complex_step_error(arm: Arm, poses: int) -> float:
     """Return the largest relative error of both twist Jacobians against complex steps."""
     rng = np.random.default_rng(4)
     q = random_q(arm, poses, rng)
-    has_twists = all(arm.closing_twists)
+    has_twists = all(segment.closing_twist for segment in arm.robot.segments)
     # Without the twist, rounding decides the bending direction of almost straight bellows.
     smallest = -12 if has_twists else -5
     share = 10.0 ** rng.uniform(smallest, -3, (poses // 4, 1)) * rng.standard_normal(

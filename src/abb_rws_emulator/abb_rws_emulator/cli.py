@@ -13,9 +13,7 @@ from abb_rws_emulator.http.server import Emulator, Options
 from soft_arm_io.command_line import (
     CommandLine,
     input_file,
-    number_in,
     port_or_any,
-    positive_count,
 )
 
 
@@ -60,18 +58,6 @@ def _parser() -> CommandLine:
     )
     parser.add_argument('--user', help='only user (default: factory users of a controller)')
     parser.add_argument('--password', help='password of --user')
-    parser.add_argument(
-        '--session-limit',
-        type=positive_count,
-        default=70,
-        help='number of sessions from which a login is refused (default %(default)s)',
-    )
-    parser.add_argument(
-        '--session-idle-s',
-        type=number_in(0.1, 1e6),
-        default=300.0,
-        help='idle time after which a session expires [s] (default %(default)s)',
-    )
     parser.add_argument('--motors-on', action='store_true', help='start with the motors on')
     parser.add_argument(
         '--tls-certificate', type=input_file, help='PEM file of the certificate; enables TLS'
@@ -104,9 +90,7 @@ def _options(arguments: argparse.Namespace) -> Options:
         arguments.host,
         arguments.port,
         arguments.generation,
-        arguments.session_limit,
-        arguments.session_idle_s,
-        tls,
+        tls=tls,
         robotware=arguments.robotware,
     )
 

@@ -5,7 +5,6 @@ pressures [Pa] or theta, phi [rad] and ell [m]). All segments of a `BellowsArm` 
 holds their lengths, and a curve turns pressures into lengths and back.
 """
 
-import hashlib
 import logging
 from collections.abc import Iterable
 from functools import cached_property
@@ -52,8 +51,6 @@ class Arm:
         n_segments, n_actuators: Sizes; n_actuators is the length of a configuration vector.
         chain: The segments as flat arrays, see `segments.chain`.
         columns: For each segment, the places of its coordinates in the configuration vector.
-        rigid_lengths_m: Rigid end [m] of every segment.
-        closing_twists: Convention of every segment.
         q_limits: (2, n) lowest and highest value of each coordinate, in its unit.
         pressure_limits_pa: (2, chambers) lowest and highest pressure of each chamber [Pa].
         q_name, q_unit: What a configuration vector holds, for messages.
@@ -69,8 +66,6 @@ class Arm:
         self.columns = tuple(
             np.array([names.index(c.name) for c in s.coordinates]) for s in robot.segments
         )
-        self.closing_twists = tuple(s.closing_twist for s in robot.segments)
-        self.rigid_lengths_m = np.array([s.rigid_length_m for s in robot.segments])
         self.q_limits = np.array([(c.low, c.high) for c in robot.coordinates]).T
         self.pressure_limits_pa = robot.pressure_limits_pa
 
@@ -83,16 +78,6 @@ class Arm:
     def plain_chain(self) -> segment_chain.Chain:
         """The chain as Python numbers, for single poses."""
         return segment_chain.of_plain_numbers(self.chain)
-
-    @property
-    def fingerprint(self) -> str:
-        """Hash of what the poses and limits of this arm depend on."""
-        numbers = (
-            self.robot.kinematic_fingerprint.encode(),
-            self.q_limits.tobytes(),
-            self.pressure_limits_pa.tobytes(),
-        )
-        return hashlib.sha256(b''.join(numbers)).hexdigest()[:16]
 
     @property
     def base_pose(self) -> np.ndarray:

@@ -55,8 +55,6 @@ class Options:
     Attributes:
         users: Password by user.
         generation: 1 for RWS 1.0 (digest), 2 for RWS 2.0 (basic).
-        advertised_host: Host in the URLs of WebSockets; behind a router it differs from the host
-            that clients use.
         session_limit: Number of sessions from which a login gets status 503.
         robotware: Version; empty takes the default of the generation. From 8 one write access
             replaces the masterships.
@@ -69,7 +67,6 @@ class Options:
     session_limit: int = 70
     session_idle_s: float = 300.0
     tls: ssl.SSLContext | None = None
-    advertised_host: str | None = None
     robotware: str = ''
 
 
@@ -324,9 +321,9 @@ class Emulator:
         if request.method == 'POST' and not number:
             form = forms.parsed(content)
             group = self.subscriptions.register(session, self._user_of(session), form)
-            host = self.options.advertised_host or self._authority(request)
+            host = self._authority(request)
             poll_url = f'{"wss" if self.options.tls else "ws"}://{host}/poll/{group.number}'
-            base = f'{request.scheme}://{self._authority(request)}/'
+            base = f'{request.scheme}://{host}/'
             body = self.subscriptions.initial(group, base, poll_url).encode()
             return web.Response(status=201, body=body, headers=headers | {'Location': poll_url})
         found = self.subscriptions.find(number)

@@ -26,7 +26,7 @@ from soft_arm_kinematics.segments.modal import UNIT_NODES, UNIT_WEIGHTS, ModalMo
 
 PSI_PA = 6894.757293168361
 PAPER_PIXEL_M = 0.2959e-3
-MAX_ORDERS = 6, 5
+MIN_ORDER, MAX_ORDERS = 2, (6, 5)  # the clamped base takes the first power of arc length
 NEARLY_BEST = 1.1  # the smallest orders whose held-out error is within this factor of the least win
 
 
@@ -58,7 +58,6 @@ class ModalFit:
 def fit_modal(
     shapes_m: Mapping[float, np.ndarray],
     orders: tuple[int, int] | None = None,
-    clamped: bool = True,
     length_m: float | None = None,
 ) -> ModalFit:
     """Fit A to pictures of the backbone.
@@ -68,8 +67,6 @@ def fit_modal(
             in the base from base to tip, the last one at the tip. The lowest and highest pressure
             are the model's limits.
         orders: (v, w); chosen by leave-one-pressure-out error when left out.
-        clamped: The tangent at the base is the z axis at all pressures. False: the paper's form
-            with a free angle there.
         length_m: Length of the backbone [m]; the mean of the pictures when left out.
 
     Raises:
@@ -77,24 +74,24 @@ def fit_modal(
             coefficients than data.
     """
     data = _Pictures(shapes_m, length_m)
-    count, least = len(data.pressures_pa), 2 if clamped else 1
-    orders = orders or _select(data, least, clamped)
+    count = len(data.pressures_pa)
+    orders = orders or _select(data)
     v, w = orders
-    if v < least or w < 1 or w > count or v > data.points_per_picture:
+    if not (MIN_ORDER <= v <= data.points_per_picture and 1 <= w <= count):
         raise KinematicsError(
-            f'orders {orders}: give v in {least}..{data.points_per_picture} and w in 1..{count}, '
+            f'orders {orders}: give v in {MIN_ORDER}..{data.points_per_picture}, w in 1..{count}, '
             'the number of points in a picture and of pressures'
         )
     every = range(count)
-    model = data.fit(orders, clamped, every)
+    model = data.fit(orders, every)
     errors = [data.errors_m(model, i) for i in every]
     held_out = [
-        data.errors_m(data.fit(orders, clamped, [j for j in every if j != i]), i)
+        data.errors_m(data.fit(orders, [j for j in every if j != i]), i)
         for i in (every[1:-1] if w < count else ())  # no extrapolation, and no loss of the order w
     ]
     raw = np.concatenate(
         [
-            design_matrix(polyvander(s, v - 1)[:, 1 if clamped else 0 :], polyvander([p], w - 1))
+            design_matrix(polyvander(s, v - 1)[:, 1:], polyvander([p], w - 1))
             for p, s in zip(data.pressures_pa, data.chord_sites_m, strict=True)
         ]
     )
@@ -105,7 +102,7 @@ def fit_modal(
         worst_m=np.array([e.max() for e in errors]),
         rms_m=_rms(errors),
         held_out_rms_m=_rms(held_out) if held_out else float('nan'),
-        condition=float(np.linalg.cond(data.design(*data.bases(orders, clamped), every))),
+        condition=float(np.linalg.cond(data.design(*data.bases(orders), every))),
         condition_si=float(np.linalg.cond(raw)),
     )
 
@@ -227,13 +224,11 @@ class _Pictures:
     def points_per_picture(self) -> int:
         return min(len(a) for a in self.chord_angles)
 
-    def bases(self, orders: tuple[int, int], clamped: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return modes as rows of monomial coefficients: (v or v-1, v) in s/L and (w, w) in p/u."""
+    def bases(self, orders: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+        """Return modes as rows of monomial coefficients: (v - 1, v) in s/L and (w, w) in p/u."""
         v, w = orders
         of_pressure = _legendre(w, *(self.pressures_pa[[0, -1]] / self.unit_pa))
-        if clamped:
-            return np.pad(_legendre(v - 1, 0.0, 1.0), ((0, 0), (1, 0))), of_pressure
-        return _legendre(v, 0.0, 1.0), of_pressure
+        return np.pad(_legendre(v - 1, 0.0, 1.0), ((0, 0), (1, 0))), of_pressure
 
     def _modes(self, c: np.ndarray, d: np.ndarray, i: int, sites_m: np.ndarray) -> np.ndarray:
         """Return the design matrix of picture i at arc lengths [m]."""
@@ -247,10 +242,10 @@ class _Pictures:
         return np.concatenate([self._modes(c, d, i, self.chord_sites_m[i]) for i in chosen])
 
     def fit(
-        self, orders: tuple[int, int], clamped: bool, chosen: Sequence[int], linear: bool = False
+        self, orders: tuple[int, int], chosen: Sequence[int], linear: bool = False
     ) -> ModalModel:
         """Fit the model to the chosen pictures; `linear`: to the chords' directions only."""
-        c, d = self.bases(orders, clamped)
+        c, d = self.bases(orders)
         angles = np.concatenate([self.chord_angles[i] for i in chosen])
         solution, *_ = np.linalg.lstsq(self.design(c, d, chosen), angles, rcond=None)
         if not linear:
@@ -303,7 +298,7 @@ def _legendre(order: int, low: float, high: float) -> np.ndarray:
     return np.array([np.pad(row, (0, order - len(row))) for row in rows])
 
 
-def _select(data: _Pictures, least: int, clamped: bool) -> tuple[int, int]:
+def _select(data: _Pictures) -> tuple[int, int]:
     """Return the smallest orders whose held-out error is nearly the least."""
     n = len(data.pressures_pa)
     if n < 4:
@@ -311,10 +306,10 @@ def _select(data: _Pictures, least: int, clamped: bool) -> tuple[int, int]:
             f'{n} pressures: choosing the orders needs at least 4; give more pictures or the orders'
         )
     table = {}
-    for v in range(least, min(MAX_ORDERS[0], data.points_per_picture - 1) + 1):
+    for v in range(MIN_ORDER, min(MAX_ORDERS[0], data.points_per_picture - 1) + 1):
         for w in range(2, min(MAX_ORDERS[1], n - 1) + 1):
             folds = [
-                (data.fit((v, w), clamped, [j for j in range(n) if j != i], linear=True), i)
+                (data.fit((v, w), [j for j in range(n) if j != i], linear=True), i)
                 for i in range(1, n - 1)
             ]
             table[v, w] = _rms([data.errors_m(model, i) for model, i in folds])

@@ -83,11 +83,6 @@ class PressureLengthCurve:
             value_0=value_0, slope_0=slope_0, growth_per_pa=growth_per_pa
         )
 
-    @property
-    def growth_per_pa(self) -> np.ndarray:
-        """Growth k of exponentials [1/Pa], (n,); nan for other families."""
-        return np.array([getattr(curve, 'growth_per_pa', np.nan) for curve in self.curves])
-
     @cached_property
     def length_range_m(self) -> np.ndarray:
         """Lengths [m] at both ends of the calibrated pressure range, shape (2, n)."""

@@ -44,11 +44,6 @@ def main(argv: list[str] | None = None) -> int:
         '(default: the smallest that predict pressures left out of the fit)',
     )
     parser.add_argument(
-        '--free-base',
-        action='store_true',
-        help='let the tangent at the base turn with pressure, as in the paper',
-    )
-    parser.add_argument(
         '--length-m',
         type=number_in(1e-4, 100.0),
         help='length of the backbone [m] (default: from the points)',
@@ -62,7 +57,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _fit(args: argparse.Namespace) -> int:
     orders = tuple(args.orders) if args.orders else None
-    fit = fit_modal(read_shapes(args.data, args.pixel_m), orders, not args.free_base, args.length_m)
+    fit = fit_modal(read_shapes(args.data, args.pixel_m), orders, args.length_m)
     model = fit.model
     segment = {
         'length_m': model.length_m,

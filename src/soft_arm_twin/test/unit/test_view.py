@@ -226,7 +226,7 @@ def test_the_workspace_is_drawn_where_the_tip_reaches(view):
     until(lambda: source.scene() is not before)
     points_m = np.concatenate([part_vertices(source, f'workspace {k}') for k in range(1, 7)])
     arm = source.engine.robots['two_module_arm'].arm
-    longest_m = arm.q_limits[1, 0] * 2 + arm.rigid_lengths_m.sum()
+    longest_m = arm.q_limits[1, 0] * 2 + sum(s.rigid_length_m for s in arm.robot.segments)
     assert len(points_m) > 1000
     base_m = source.engine.moment.T_world_base['two_module_arm'][:3, 3]
     assert np.linalg.norm(points_m - base_m, axis=1).max() < longest_m
