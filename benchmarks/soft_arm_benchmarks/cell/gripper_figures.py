@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pneumatic_driver.driver import Driver
 from pneumatic_driver.pcu2v import Pcu2v as Pcu2vDevice
 from pneumatic_driver.register_map import load_map
-from soft_arm_benchmarks.cell.tcp_relay import TcpRelay
 from soft_arm_benchmarks.errors import BenchError
 from soft_arm_description.robot import load_robot
 from soft_arm_physics.pneumatic_finger import PneumaticFinger
@@ -61,21 +60,21 @@ def figures(robot: str, seed: int, on_repeat: Callable[[], None]) -> dict[str, f
 def _comm_loss_s(device: Pcu2v) -> float:
     """Return the time from link loss until the outputs are off and the driver is disarmed [s]."""
     disarmed = threading.Event()
-    with TcpRelay(device.port) as relay:
-        driver = _driver(relay.port, lambda _: disarmed.set())
-        try:
-            with _Commands(driver):
-                _wait(lambda: _on(device), 'the positive supply comes on')
-                relay.silent = True
-                began_s = time.monotonic()
-                _wait(lambda: not _on(device), 'the device vents after the link fell silent')
-                _wait(
-                    lambda: disarmed.is_set() and not driver.armed,
-                    'the driver latches the loss of its link',
-                )
-                return time.monotonic() - began_s
-        finally:
-            driver.close()
+    driver = _driver(device.port, lambda _: disarmed.set())
+    try:
+        with _Commands(driver):
+            _wait(lambda: _on(device), 'the positive supply comes on')
+            device.silent = True
+            began_s = time.monotonic()
+            _wait(lambda: not _on(device), 'the device vents after the link fell silent')
+            _wait(
+                lambda: disarmed.is_set() and not driver.armed,
+                'the driver latches the loss of its link',
+            )
+            return time.monotonic() - began_s
+    finally:
+        driver.close()
+        device.silent = False
 
 
 def _killed_driver_s(device: Pcu2v) -> float:

@@ -1,13 +1,11 @@
 """`softarm bench cell`: its input, its exit status, and short runs of its parts."""
 
 import json
-import socket
 
 import pytest
 
 from soft_arm_benchmarks import bench_cell
 from soft_arm_benchmarks.cell import gripper_figures
-from soft_arm_benchmarks.cell.tcp_relay import TcpRelay
 
 pytestmark = pytest.mark.steady_clock
 
@@ -42,21 +40,3 @@ def test_the_gripper_vents_in_time_after_each_fault(monkeypatch):
     figures = gripper_figures.figures('four_piece_finger', 1, lambda: None)
     assert 0.1 < figures['watchdog_vent_s'] < 0.3 + 0.2  # the second: a busy machine
     assert 0.2 < figures['vent_after_comm_loss_s'] < 0.5 + 0.3
-
-
-def test_a_silent_relay_passes_nothing_and_closes_nothing():
-    with (
-        socket.create_server(('127.0.0.1', 0)) as device,
-        TcpRelay(device.getsockname()[1]) as relay,
-    ):
-        client = socket.create_connection(('127.0.0.1', relay.port))
-        served, _ = device.accept()
-        with client, served:
-            client.sendall(b'a')
-            served.settimeout(5.0)
-            assert served.recv(1) == b'a'
-            relay.silent = True
-            client.sendall(b'b')
-            served.settimeout(0.3)
-            with pytest.raises(TimeoutError):
-                served.recv(1)

@@ -48,6 +48,7 @@ class ModbusDevice(ABC):
 
     Attributes:
         lock: Held while a request is answered.
+        silent: While true, requests are lost, as after a cable was pulled; connections stay open.
         failure: Error of the device's loop, after which it serves no more.
     """
 
@@ -61,7 +62,7 @@ class ModbusDevice(ABC):
         tick_period_s: float,
     ):
         self.name, self.host, self.port = name, host, port
-        self.lock = threading.Lock()
+        self.lock, self.silent = threading.Lock(), False
         self.failure: Exception | None = None
         self._registers, self._functions, self._tick_period_s = registers, functions, tick_period_s
         self._server: asyncio.Server | None = None
@@ -158,6 +159,8 @@ class ModbusDevice(ABC):
             if protocol != 0 or not 2 <= length <= _LONGEST:
                 return  # not a Modbus frame and no way to resynchronise: close
             pdu = await reader.readexactly(length - 1)
+            if self.silent:
+                continue
             with self.lock:
                 response = (
                     answer(self._registers, self._functions, pdu)
