@@ -21,12 +21,12 @@ DAMPING_1_S = 25.0  # near the critical damping of the first mode
 REST_S = 2.0
 
 
-def cosserat_tip_m(elements: int = ELEMENTS) -> np.ndarray:
+def cosserat_tip_m() -> np.ndarray:
     """Return the tip of the clamped rod at rest under gravity and tip force [m], (3,)."""
-    behind_m = LENGTH_M / (elements - 0.5) / 2
+    behind_m = LENGTH_M / (ELEMENTS - 0.5) / 2
     modulus_pa = BENDING_N_M2 / (np.pi / 4 * RADIUS_M**4)
     rod = elastica.CosseratRod.straight_rod(
-        elements,
+        ELEMENTS,
         np.array([0.0, 0.0, -behind_m]),
         np.array([0.0, 0.0, 1.0]),
         np.array([1.0, 0.0, 0.0]),

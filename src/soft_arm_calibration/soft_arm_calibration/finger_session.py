@@ -47,10 +47,10 @@ class Finger(Protocol):
         """Return pairs of colour and depth, `frames` times."""
 
 
-def sweep_pa(robot: Robot, step_pa: float = STEP_PA) -> list[tuple[float, bool]]:
+def sweep_pa(robot: Robot) -> list[tuple[float, bool]]:
     """Return the pressures [Pa] of one cycle, up then down, and whether each is on the way up."""
     low_pa, high_pa = robot.pressure_limits_pa[:, 0]
-    up = np.linspace(low_pa, high_pa, round((high_pa - low_pa) / step_pa) + 1)
+    up = np.linspace(low_pa, high_pa, round((high_pa - low_pa) / STEP_PA) + 1)
     return [(float(p), True) for p in up] + [(float(p), False) for p in up[::-1]]
 
 

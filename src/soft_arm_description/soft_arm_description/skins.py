@@ -45,18 +45,17 @@ def segment_skins(robot: Robot, number: int) -> list[Skin]:
     return [_tube(robot, number, *tube) for tube in _outlines(robot.segments[number])]
 
 
-def plain_skin(robot: Robot, number: int, thickness: float = 1.0, corners: int = 12) -> Skin:
+def plain_skin(robot: Robot, number: int, thickness: float = 1.0) -> Skin:
     """Return a round skin of few triangles without folds, for a ghost of a robot's segment.
 
     Args:
         robot: The robot file.
         number: Of the segment.
         thickness: Of the skin, in thicknesses of the segment.
-        corners: Of a ring.
     """
     segment = robot.segments[number]
     share = np.linspace(0.0, 1.0, segment.sections + 1)
-    outline = thickness * segment.radius_m(share)[:, None, None] * _circle(corners)
+    outline = thickness * segment.radius_m(share)[:, None, None] * _circle(12)
     return _tube(robot, number, outline, BODY_COLOUR_RGB)
 
 

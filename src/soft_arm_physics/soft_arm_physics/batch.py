@@ -1,7 +1,6 @@
 """Many runs of one simulation from its present state, one thread on each core."""
 
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -35,7 +34,6 @@ def rollouts(
     u: ArrayLike | dict[str, ArrayLike],
     dt_s: float,
     *,
-    prepare: Callable[[Simulation, int], None] | None = None,
     threads: int | None = None,
 ) -> Rollouts:
     """Run a batch of inputs u from the present state of a simulation, which does not change.
@@ -45,8 +43,6 @@ def rollouts(
         u: Inputs of the only robot, or of some robots by name: (batch, steps, n). Other
             robots keep theirs.
         dt_s: Time between two inputs [s], a multiple of the time step.
-        prepare: Called with the copy of the simulation of each run and its number before it starts,
-            to place objects or apply loads.
         threads: How many run at once; None: one on each core.
 
     Raises:
@@ -76,8 +72,6 @@ def rollouts(
 
     def run(k: int) -> None:
         own = sim.copy()
-        if prepare is not None:
-            prepare(own, k)
         done = record(
             every,
             *own.state.arguments(),

@@ -32,7 +32,6 @@ class JigSession(Session):
             stopped at the end.
         robot: Robot file of the virtual rig that is started.
         topics: Namespace of the camera's topics.
-        namespace: Namespace of the virtual rig.
         options: Options of `CameraInput`.
     """
 
@@ -42,14 +41,12 @@ class JigSession(Session):
         virtual: bool,
         robot: str,
         topics: str = '/camera/camera',
-        namespace: str = 'soft_arm',
         **options: Any,
     ):
         super().__init__(
             'calibrate_extrinsics', remedy='are the camera and the rig running?', error=VisionError
         )
-        self._rig_namespace, self._topics = f'/{namespace}', topics
-        self._virtual, self._robot = virtual, robot
+        self._topics, self._virtual, self._robot = topics, virtual, robot
         self._detector, self._options = detector, options
         self._rig: subprocess.Popen | None = None
         self._input: CameraInput | None = None
@@ -153,15 +150,13 @@ class JigSession(Session):
             raise VisionError(mismatch)
 
     def _find_rig(self) -> None:
-        self._place = self.node.create_client(
-            PlaceRing, f'{self._rig_namespace}/virtual_rig/place_ring'
-        )
+        self._place = self.node.create_client(PlaceRing, '/soft_arm/virtual_rig/place_ring')
         if self._place.wait_for_service(timeout_sec=FIND_RIG_S):
             return
         self._rig = subprocess.Popen(
             [
                 *('softarm', 'run', 'soft_arm_sim', 'virtual_rig', '--ros-args'),
-                *('-r', f'__ns:={self._rig_namespace}', '-p', 'modbus_port:=0'),
+                *('-r', '__ns:=/soft_arm', '-p', 'modbus_port:=0'),
                 *('-p', f'robot:={self._robot}'),
             ],
             start_new_session=True,

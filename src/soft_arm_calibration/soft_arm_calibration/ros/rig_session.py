@@ -71,8 +71,6 @@ class RigSession(Session):
     Args:
         robot: Robot file of the arm.
         name: Name of the node.
-        namespace: Namespace of the rig's nodes.
-        camera: Namespace of the camera's topics.
         plant_seed: Which virtual arm runs; None if this is not known.
         check: Called often while waiting; raises if the rig has ended.
         use_sim_time: Whether the rig runs in lockstep: simulated time then stands while this
@@ -83,19 +81,16 @@ class RigSession(Session):
         self,
         robot: Robot,
         name: str = 'experiment',
-        namespace: str = NAMESPACE,
-        camera: str = '/camera/camera',
         plant_seed: int | None = None,
         check: Callable[[], None] = lambda: None,
         use_sim_time: bool = False,
     ):
         remedy = "see `softarm doctor` and the rig's log"
         super().__init__(
-            name, namespace, remedy=remedy, error=ExperimentError, use_sim_time=use_sim_time
+            name, NAMESPACE, remedy=remedy, error=ExperimentError, use_sim_time=use_sim_time
         )
         self.clock: Clock = 'lockstep' if use_sim_time else 'wall'
-        self._robot, self._camera = robot, camera
-        self.plant_seed, self.check = plant_seed, check
+        self._robot, self.plant_seed, self.check = robot, plant_seed, check
         self.truth = Series()
         self.pressures = Series()
         self.rings = Series()
@@ -113,7 +108,7 @@ class RigSession(Session):
         node.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.STATE)
         node.create_subscription(PoseWithCovarianceStamped, 'tip_pose', self._on_ring, qos.STATE)
         node.create_subscription(
-            CameraInfo, f'{self._camera}/color/camera_info', self._on_image, qos.SENSOR
+            CameraInfo, '/camera/camera/color/camera_info', self._on_image, qos.SENSOR
         )
         node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, qos.STATE)
         node.create_subscription(

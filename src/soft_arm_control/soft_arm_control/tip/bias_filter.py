@@ -30,29 +30,25 @@ from soft_arm_control.tip.pressure_effect import PressureEffect, lag_share
 from soft_arm_control.tip.residual_model import ResidualModel
 from soft_arm_kinematics.arm import BellowsArm
 
-
-@dataclass(frozen=True)
-class BiasFilterSettings:
-    """Statistics of the part of the model error that the residual model does not predict."""
-
-    initial_deviation_m: float = 0.010
-    drift_m_per_sqrt_s: float = 0.0004  # creep
-    drift_share: float = 0.05  # of the distance of the model tip between two images
-    swing_m: float = 0.0005  # standard deviation of the tip's swing in one direction
-    swing_s: float = 0.5  # time over which the tip's swing is measured
-    timing_s: float = 0.03  # standard deviation of the time offset between arm and model
-    timing_memory_s: float = 10.0  # correlation time of the time offset
-    blur_s: float = 0.02  # standard deviation of other model errors in motion, divided by speed
-    history_s: float = 2.0
-    min_time_jump_s: float = 1.0  # backward step of the stamps that resets the estimate
-    gate_deviations: float = 6.0  # innovation gate in standard deviations
-    gate_images: int = 5  # number of consistent rejected tips that reset the estimate
-    # Of the arm's length. Sag and swing of a soft arm reach a third of it, so a larger error is due
-    # to the camera or the tip pose.
-    max_error_share: float = 0.5
-    # The arm is at rest when the model tip has moved by less than `max_rest_motion_m` for `rest_s`.
-    rest_s: float = 0.3
-    max_rest_motion_m: float = 0.0005
+# Statistics of the part of the model error that the residual model does not predict.
+INITIAL_DEVIATION_M = 0.010
+DRIFT_M_PER_SQRT_S = 0.0004  # creep
+DRIFT_SHARE = 0.05  # of the distance of the model tip between two images
+SWING_M = 0.0005  # standard deviation of the tip's swing in one direction
+SWING_S = 0.5  # time over which the tip's swing is measured
+TIMING_S = 0.03  # standard deviation of the time offset between arm and model
+TIMING_MEMORY_S = 10.0  # correlation time of the time offset
+BLUR_S = 0.02  # standard deviation of other model errors in motion, divided by speed
+HISTORY_S = 2.0
+MIN_TIME_JUMP_S = 1.0  # backward step of the stamps that resets the estimate
+GATE_DEVIATIONS = 6.0  # innovation gate in standard deviations
+GATE_IMAGES = 5  # number of consistent rejected tips that reset the estimate
+# Of the arm's length. Sag and swing of a soft arm reach a third of it, so a larger error is due to
+# the camera or the tip pose.
+MAX_ERROR_SHARE = 0.5
+# The arm is at rest when the model tip has moved by less than `MAX_REST_MOTION_M` for `REST_S`.
+REST_S = 0.3
+MAX_REST_MOTION_M = 0.0005
 
 
 @dataclass(frozen=True)
@@ -64,33 +60,25 @@ class _Sample:
 class BiasFilter:
     """Estimate the model error of the tip, image by image."""
 
-    def __init__(
-        self,
-        arm: BellowsArm,
-        residual_model: ResidualModel,
-        dynamics: Dynamics,
-        settings: BiasFilterSettings = BiasFilterSettings(),
-    ):
+    def __init__(self, arm: BellowsArm, residual_model: ResidualModel, dynamics: Dynamics):
         self._arm = arm
         self._residual_model = residual_model
         self._dynamics = dynamics
-        self._settings = settings
-        self._max_error_m = settings.max_error_share * float(
+        self._max_error_m = MAX_ERROR_SHARE * float(
             np.linalg.norm(arm.at(arm.length_limits_m[1]).tip_m)
         )
         self.time_jumps = 0  # resets because time has jumped back
         self._begin()
 
     def _begin(self) -> None:
-        settings = self._settings
         self._lagged_pa = np.zeros(self._arm.n_actuators)
         self.effect = PressureEffect(self._dynamics, self._lagged_pa)
         self._history: deque[_Sample] = deque()
         # Bias [m] (3) and time [s] by which the arm leads its model, with their covariance.
         self._state = np.zeros(4)
-        self._covariance = np.diag([settings.initial_deviation_m**2] * 3 + [settings.timing_s**2])
+        self._covariance = np.diag([INITIAL_DEVIATION_M**2] * 3 + [TIMING_S**2])
         self._last: tuple[float, np.ndarray] | None = None  # stamp and model tip of the last image
-        self._rejected_m: deque[np.ndarray] = deque(maxlen=settings.gate_images)  # biases
+        self._rejected_m: deque[np.ndarray] = deque(maxlen=GATE_IMAGES)  # biases
         # Stamp, and squared distance of measured from estimated tip less the camera's variance.
         self._swings_m2: deque[tuple[float, float]] = deque()
         self.contradiction = ''  # why the last measured tip contradicts the model, else empty
@@ -122,7 +110,7 @@ class BiasFilter:
         as when a bag is replayed, resets the estimate.
         """
         pressures_pa = np.asarray(pressures_pa, float)
-        if self._history and stamp_s < self._history[-1].stamp_s - self._settings.min_time_jump_s:
+        if self._history and stamp_s < self._history[-1].stamp_s - MIN_TIME_JUMP_S:
             self._begin()
             self.time_jumps += 1
         if not self._history:
@@ -138,7 +126,7 @@ class BiasFilter:
         effective_pa = self.effect.advance(dt_s, pressures_pa)
         self._lagged_pa = self._lagged_pa + share * (effective_pa - self._lagged_pa)
         self._history.append(_Sample(stamp_s, self._lagged_pa))
-        while stamp_s - self._history[0].stamp_s > self._settings.history_s:
+        while stamp_s - self._history[0].stamp_s > HISTORY_S:
             self._history.popleft()
         return True
 
@@ -155,7 +143,6 @@ class BiasFilter:
         sample = self._at(stamp_s)
         if sample is None or (self._last is not None and stamp_s <= self._last[0]):
             return False
-        s = self._settings
         lengths_m = self._lengths(sample)
         tip_m = self._arm.at(lengths_m).tip_m
         self.contradiction = self._contradiction(float(np.linalg.norm(measured_m - tip_m)))
@@ -165,30 +152,30 @@ class BiasFilter:
         if self._last is not None:
             dt_s, way_m = stamp_s - self._last[0], tip_m - self._last[1]
         self._last = (stamp_s, tip_m)
-        variance_m2 = s.drift_m_per_sqrt_s**2 * dt_s + s.drift_share**2 * float(way_m @ way_m)
-        keep = np.exp(-dt_s / s.timing_memory_s)
+        variance_m2 = DRIFT_M_PER_SQRT_S**2 * dt_s + DRIFT_SHARE**2 * float(way_m @ way_m)
+        keep = np.exp(-dt_s / TIMING_MEMORY_S)
         self._state[3] *= keep
         prior = self._covariance.copy()
         prior[3] *= keep
         prior[:, 3] *= keep
-        prior.flat[::5] += (*[variance_m2] * 3, (1.0 - keep**2) * s.timing_s**2)
+        prior.flat[::5] += (*[variance_m2] * 3, (1.0 - keep**2) * TIMING_S**2)
         observed = np.eye(3, 4)  # bias, and speed times time
         observed[:, 3] = way_m / dt_s
         bias_m = measured_m - tip_m - self._residual_model.at(lengths_m)
         innovation_m = bias_m - observed @ self._state
-        blur_m = s.blur_s * float(np.linalg.norm(way_m)) / dt_s
-        noise_m2 = covariance_m2 + (s.swing_m**2 + blur_m**2) * np.eye(3)
+        blur_m = BLUR_S * float(np.linalg.norm(way_m)) / dt_s
+        noise_m2 = covariance_m2 + (SWING_M**2 + blur_m**2) * np.eye(3)
         square_m2 = float(innovation_m @ innovation_m - np.trace(covariance_m2))
         self._swings_m2.append((stamp_s, square_m2))
-        while stamp_s - self._swings_m2[0][0] > s.swing_s:
+        while stamp_s - self._swings_m2[0][0] > SWING_S:
             self._swings_m2.popleft()
         expected_m2 = observed @ prior @ observed.T + noise_m2
-        if _squared_deviations(innovation_m, expected_m2) > s.gate_deviations**2:
-            if not self._agrees(bias_m, noise_m2 + variance_m2 * s.gate_images * np.eye(3)):
+        if _squared_deviations(innovation_m, expected_m2) > GATE_DEVIATIONS**2:
+            if not self._agrees(bias_m, noise_m2 + variance_m2 * GATE_IMAGES * np.eye(3)):
                 self._covariance = prior
                 self._rejected_m.append(bias_m)
                 return False
-            reset_m2 = s.initial_deviation_m**2 * np.diag([1, 1, 1, 0])
+            reset_m2 = INITIAL_DEVIATION_M**2 * np.diag([1, 1, 1, 0])
             prior, expected_m2 = prior + reset_m2, expected_m2 + reset_m2[:3, :3]
         self._rejected_m.clear()
         gain = np.linalg.solve(expected_m2, observed @ prior).T  # (4, 3)
@@ -211,18 +198,12 @@ class BiasFilter:
         if not self._history:
             return False
         newest = self._history[-1]
-        before = [
-            sample
-            for sample in self._history
-            if newest.stamp_s - sample.stamp_s >= self._settings.rest_s
-        ]
+        before = [sample for sample in self._history if newest.stamp_s - sample.stamp_s >= REST_S]
         if not before:
             return False
         since = [sample for sample in self._history if sample.stamp_s >= before[-1].stamp_s]
         tips_m = self._arm.at(np.array([self._lengths(sample) for sample in since])).tip_m
-        return bool(
-            np.linalg.norm(tips_m - tips_m[-1], axis=1).max() < self._settings.max_rest_motion_m
-        )
+        return bool(np.linalg.norm(tips_m - tips_m[-1], axis=1).max() < MAX_REST_MOTION_M)
 
     def learn(self) -> None:
         """Add the current estimate to the residual model if the arm is at rest.
@@ -252,8 +233,8 @@ class BiasFilter:
 
     def _agrees(self, bias_m: np.ndarray, covariance_m2: np.ndarray) -> bool:
         """Return True if enough rejected tips are consistent with this bias."""
-        enough = len(self._rejected_m) == self._settings.gate_images
-        limit = self._settings.gate_deviations**2
+        enough = len(self._rejected_m) == GATE_IMAGES
+        limit = GATE_DEVIATIONS**2
         return enough and all(
             _squared_deviations(bias_m - other_m, 2.0 * covariance_m2) <= limit
             for other_m in self._rejected_m

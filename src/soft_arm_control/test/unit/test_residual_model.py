@@ -1,6 +1,7 @@
 import numpy as np
 
-from soft_arm_control.tip.residual_model import ResidualModel, ResidualModelSettings
+from soft_arm_control.tip import residual_model
+from soft_arm_control.tip.residual_model import ResidualModel
 
 MIDDLE = np.full(6, 0.13)
 
@@ -29,8 +30,9 @@ def test_far_away_it_expects_no_more_than_it_was_told():
     assert np.abs(known.at(MIDDLE + 0.08)).max() < 0.02
 
 
-def test_forgets_the_oldest_beyond_its_capacity():
-    known = ResidualModel(6, ResidualModelSettings(capacity=3))
+def test_forgets_the_oldest_beyond_its_capacity(monkeypatch):
+    monkeypatch.setattr(residual_model, 'CAPACITY', 3)
+    known = ResidualModel(6)
     for k in range(5):
         known.add(MIDDLE + 0.02 * k, np.full(3, 1e-3 * k))
     assert len(known) == 3

@@ -16,7 +16,7 @@ VIEWS = 24
 
 
 def board_pictures(
-    parameters: CameraParameters, count: int = VIEWS
+    parameters: CameraParameters, count: int
 ) -> Iterator[tuple[np.ndarray, np.ndarray, Intrinsics]]:
     """Yield colour, depth and intrinsics of frames of the board.
 
@@ -28,7 +28,7 @@ def board_pictures(
         yield frame.rgb, frame.depth, intrinsics
 
 
-def measured_sensor(parameters: CameraParameters, count: int = VIEWS) -> DepthSensor:
+def measured_sensor(parameters: CameraParameters) -> DepthSensor:
     """Return the depth sensor of a virtual camera, measured on frames of the board.
 
     Raises:
@@ -37,7 +37,7 @@ def measured_sensor(parameters: CameraParameters, count: int = VIEWS) -> DepthSe
     """
     views = [
         view_board(colour, depth_in_metres(depth), intrinsics, BOARD_M)
-        for colour, depth, intrinsics in board_pictures(parameters, count)
+        for colour, depth, intrinsics in board_pictures(parameters, VIEWS)
     ]
     seen = [view for view in views if view is not None]
     range_m = parameters.noise.depth_range_m

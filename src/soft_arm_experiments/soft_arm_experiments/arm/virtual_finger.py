@@ -106,14 +106,12 @@ class VirtualFinger:
         return {kpa: TipError(*zip(*both, strict=True)) for kpa, both in found.items()}
 
 
-def finger_error_percent(
-    seed: int, robot_name: str | Path = 'four_piece_finger', frames: int = FRAMES
-) -> dict[int, float]:
+def finger_error_percent(seed: int, robot_name: str | Path) -> dict[int, float]:
     """Calibrate one virtual finger; return the tip's error in percent of its length, by kPa.
 
     The larger error of both directions counts.
     """
     robot = load_robot(robot_name)
-    with VirtualFinger(robot, seed, frames) as finger:
+    with VirtualFinger(robot, seed, FRAMES) as finger:
         fits = fit_bends(robot, record(finger, robot))
         return {kpa: max(error.tip_percent) for kpa, error in finger.tip_errors(fits).items()}

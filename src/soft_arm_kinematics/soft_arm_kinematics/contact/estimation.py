@@ -40,6 +40,7 @@ GRID_SITES, GRID_ONSETS, GRID_SAMPLES = 20, 10, 40
 POLISHED = 3  # best points of the grid from which least squares starts
 INTERVAL_SIGMAS = 1.96  # 95 %
 STILL_FRACTION = 1e-3  # of the pressure range: a smaller spread in a window is sensor noise
+POWER = 0.95  # probability with which a detectable contact is detected
 VAGUE_FRACTION = 0.1  # of the length: a site with a larger standard deviation is not reported
 
 
@@ -335,7 +336,6 @@ def smallest_detectable_site(
     pressures_pa: np.ndarray,
     covariance: np.ndarray,
     false_alarm: float = 1e-4,
-    power: float = 0.95,
     onset_pa: float | None = None,
 ) -> float | None:
     """Return the arc length [m] from which on a motion detects a contact; None if nowhere.
@@ -345,7 +345,6 @@ def smallest_detectable_site(
         pressures_pa: Motion (n,) [Pa].
         covariance: (3, 3) of every pose, or (n, 3, 3) one for each.
         false_alarm: Probability of "contact" in free motion.
-        power: Probability of detection.
         onset_pa: Pressure [Pa] at which it would touch; the lowest of the motion when left out,
             which is the most favourable.
     """
@@ -360,7 +359,7 @@ def smallest_detectable_site(
             for site in sites
         ]
     )
-    missed = np.flatnonzero(ncx2.cdf(limit, 2, excess) > 1.0 - power)
+    missed = np.flatnonzero(ncx2.cdf(limit, 2, excess) > 1.0 - POWER)
     first = missed[-1] + 1 if missed.size else 0
     return float(sites[first]) if first < len(sites) else None
 

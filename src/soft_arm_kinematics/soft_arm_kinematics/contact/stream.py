@@ -18,6 +18,7 @@ from soft_arm_kinematics.contact.estimation import (
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.segments.modal import ModalModel
 
+MEMORY = 900  # poses kept for the location
 RELEASE_LIMIT = float(chi2.isf(0.05, 3))
 
 
@@ -51,7 +52,6 @@ class ContactStream:
         false_alarms_per_min: float = 0.1,
         rate_hz: float = 30.0,
         window: int = 30,
-        memory: int = 900,
     ):
         """Start without contact.
 
@@ -61,21 +61,20 @@ class ContactStream:
             false_alarms_per_min: Largest accepted rate of alarms in free motion [1/min].
             rate_hz: Poses per second [Hz].
             window: Poses over which the twist is measured.
-            memory: Poses kept for the location; the newest ones are.
 
         Raises:
             KinematicsError: If the covariance is not positive definite or a number is out of range.
         """
         covariance = _checked(covariance)
-        if not 3 <= window <= memory or not 0.0 < false_alarms_per_min < 60.0 * rate_hz:
+        if not 3 <= window <= MEMORY or not 0.0 < false_alarms_per_min < 60.0 * rate_hz:
             raise KinematicsError(
-                f'window {window}, memory {memory}, {false_alarms_per_min} false alarms a minute '
-                f'at {rate_hz} Hz: need 3 <= window <= memory and fewer alarms than poses'
+                f'window {window}, {false_alarms_per_min} false alarms a minute '
+                f'at {rate_hz} Hz: need 3 <= window <= {MEMORY} and fewer alarms than poses'
             )
         self._model, self._covariance, self._window = model, covariance, window
         self._false_alarm = false_alarms_per_min / (60.0 * rate_hz)
         self._limit = alarm_limit(false_alarms_per_min, rate_hz)
-        self._samples: deque[tuple[float, np.ndarray, np.ndarray]] = deque(maxlen=memory)
+        self._samples: deque[tuple[float, np.ndarray, np.ndarray]] = deque(maxlen=MEMORY)
         self._in_contact = False
 
     def update(
