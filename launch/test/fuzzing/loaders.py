@@ -305,7 +305,7 @@ def loaders() -> dict[str, Loader]:
         ),
         'shapes': Loader(
             _csv('pressure_pa,x_m,z_m', *(f'{k}e3,0.0{j},0.1' for k in range(3) for j in range(4))),
-            lambda p: read_shapes(p, 1e-3),
+            read_shapes,
             (KinematicsError,),
             changed_text,
         ),

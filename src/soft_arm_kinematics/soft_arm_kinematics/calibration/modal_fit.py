@@ -24,8 +24,7 @@ from soft_arm_io.csv_file import CsvFileError, need, read_csv
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.segments.modal import UNIT_NODES, UNIT_WEIGHTS, ModalModel
 
-PSI_PA = 6894.757293168361
-PAPER_PIXEL_M = 0.2959e-3
+PSI_PA, PAPER_PIXEL_M = 6894.757293168361, 0.2959e-3  # units of the paper's pictures
 MIN_ORDER, MAX_ORDERS = 2, (6, 5)  # the clamped base takes the first power of arc length
 NEARLY_BEST = 1.1  # the smallest orders whose held-out error is within this factor of the least win
 
@@ -137,16 +136,11 @@ def arc_lengths(positions_m: np.ndarray) -> np.ndarray:
     return np.cumsum(chords)
 
 
-def read_shapes(path: Path, pixel_m: float = PAPER_PIXEL_M) -> dict[float, np.ndarray]:
-    """Read annotated points from a CSV file, base to tip, one row each, as `fit_modal` takes them.
-
-    Columns `pressure_pa` or `pressure_psi`; then `x_m`, `z_m` in the base, or the paper's `x_px`
-    (along the straight bellows, our z) and `z_px` (to the side it bends to, our x). Pixels and psi
-    end here.
+def read_shapes(path: Path) -> dict[float, np.ndarray]:
+    """Read annotated points, one row each from base to tip, as `fit_modal` takes them.
 
     Args:
-        path: CSV file.
-        pixel_m: Size of a pixel [m].
+        path: CSV file with the columns pressure_pa and x_m, z_m in the base.
 
     Raises:
         KinematicsError: If the file cannot be read, a column is missing or a value is not a number.
@@ -154,24 +148,10 @@ def read_shapes(path: Path, pixel_m: float = PAPER_PIXEL_M) -> dict[float, np.nd
     points: dict[float, list] = {}
     try:
         columns, rows = read_csv(path)
-        in_psi, in_pixels = 'pressure_psi' in columns, 'x_px' in columns
-        need(
-            columns,
-            (
-                'pressure_psi' if in_psi else 'pressure_pa',
-                *(('x_px', 'z_px') if in_pixels else ('x_m', 'z_m')),
-            ),
-        )
+        need(columns, ('pressure_pa', 'x_m', 'z_m'))
         for row in rows:
-            pressure_pa = (
-                row.number('pressure_psi') * PSI_PA if in_psi else row.number('pressure_pa')
-            )
-            point = (
-                (row.number('z_px') * pixel_m, row.number('x_px') * pixel_m)
-                if in_pixels
-                else (row.number('x_m'), row.number('z_m'))
-            )
-            points.setdefault(pressure_pa, []).append(point)
+            point = row.number('x_m'), row.number('z_m')
+            points.setdefault(row.number('pressure_pa'), []).append(point)
     except OSError as error:
         raise KinematicsError(
             f'{path}: {error.strerror}; give a CSV file with the columns pressure_pa,x_m,z_m'

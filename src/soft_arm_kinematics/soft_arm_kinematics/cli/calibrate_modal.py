@@ -11,7 +11,7 @@ from soft_arm_io.command_line import (
     whole_number_in,
 )
 from soft_arm_io.yaml_file import yaml_text
-from soft_arm_kinematics.calibration.modal_fit import PAPER_PIXEL_M, fit_modal, read_shapes
+from soft_arm_kinematics.calibration.modal_fit import fit_modal, read_shapes
 from soft_arm_kinematics.errors import KinematicsError
 
 
@@ -26,14 +26,7 @@ def main(argv: list[str] | None = None) -> int:
         '--data',
         required=True,
         type=input_file,
-        help='CSV, base to tip, with the columns pressure_pa,x_m,z_m (z along the '
-        "straight bellows), or pressure_psi,x_px,z_px in the paper's axes (x along it)",
-    )
-    parser.add_argument(
-        '--pixel-m',
-        type=number_in(1e-9, 1.0),
-        default=PAPER_PIXEL_M,
-        help='size of a pixel [m] (default: %(default)s)',
+        help='CSV with the columns pressure_pa,x_m,z_m, base to tip (z along the straight bellows)',
     )
     parser.add_argument(
         '--orders',
@@ -57,7 +50,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _fit(args: argparse.Namespace) -> int:
     orders = tuple(args.orders) if args.orders else None
-    fit = fit_modal(read_shapes(args.data, args.pixel_m), orders, args.length_m)
+    fit = fit_modal(read_shapes(args.data), orders, args.length_m)
     model = fit.model
     segment = {
         'length_m': model.length_m,

@@ -5,7 +5,6 @@ import pytest
 import yaml
 
 from soft_arm_description.robot import load_robot, shipped_robots
-from soft_arm_kinematics.calibration.modal_fit import PAPER_PIXEL_M, PSI_PA
 from soft_arm_kinematics.cli.calibrate_modal import main
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.limbs import Limbs
@@ -62,11 +61,10 @@ def test_limbs_are_tendon_segments_with_their_own_names():
 def test_calibrate_modal_prints_a_segment(tmp_path, capsys):
     bellows = ModalModel.of_segment(load_robot('modal_bellows').segments[0])
     s = np.linspace(0.0, bellows.length_m, 10)
-    rows = ['pressure_psi,x_px,z_px']
-    for psi in (0, 6, 10, 15, 21):
+    rows = ['pressure_pa,x_m,z_m']
+    for pressure_pa in (0.0, 40e3, 70e3, 100e3, 140e3):
         rows += [
-            f'{psi},{z / PAPER_PIXEL_M:.9f},{x / PAPER_PIXEL_M:.9f}'
-            for x, z in bellows.shape(psi * PSI_PA, s)[0].tolist()
+            f'{pressure_pa},{x:.12f},{z:.12f}' for x, z in bellows.shape(pressure_pa, s)[0].tolist()
         ]
     (tmp_path / 'points.csv').write_text('\n'.join(rows))
     arguments = ['--data', str(tmp_path / 'points.csv'), '--orders', '3', '3']

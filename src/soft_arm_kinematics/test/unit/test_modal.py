@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.arm import make_arm
 from soft_arm_kinematics.calibration.modal_fit import (
-    PAPER_PIXEL_M,
     PSI_PA,
     arc_lengths,
     design_matrix,
@@ -121,19 +120,9 @@ def test_a_point_off_the_curve_ends_at_the_nearest():
     assert found[0, 0] == pytest.approx(7e4, abs=1.0)
 
 
-def test_points_in_pixels_and_psi(tmp_path):
-    s = np.linspace(0.0, BELLOWS.length_m, 10)
-    rows = ['pressure_psi,x_px,z_px']
-    for psi in (0, 6, 10, 15, 21):
-        rows += [
-            f'{psi},{float(z) / PAPER_PIXEL_M},{float(x) / PAPER_PIXEL_M}'
-            for x, z in BELLOWS.shape(psi * PSI_PA, s)[0]
-        ]
-    (tmp_path / 'points.csv').write_text('\n'.join(rows))
-    found = fit_modal(read_shapes(tmp_path / 'points.csv'), (3, 3))
-    assert found.model.tip(1e5) == pytest.approx(BELLOWS.tip(1e5), abs=1e-4)
-    (tmp_path / 'points.csv').write_text('pressure_psi,x_px\n1,2')
-    with pytest.raises(KinematicsError, match='z_px'):
+def test_a_missing_column_is_named(tmp_path):
+    (tmp_path / 'points.csv').write_text('pressure_pa,x_m\n1,2')
+    with pytest.raises(KinematicsError, match='z_m'):
         read_shapes(tmp_path / 'points.csv')
 
 
