@@ -31,7 +31,7 @@ from soft_arm_io.command_line import (
 )
 from soft_arm_kinematics.calibration.curve_fit import CurveFit
 from soft_arm_kinematics.calibration.pressure_bend import PressureBend, fit_bends
-from soft_arm_kinematics.calibration.pressure_length import measurement_of, read_points
+from soft_arm_kinematics.calibration.pressure_length import measurement_of
 from soft_arm_kinematics.cli.calibrate_curve import draw_fits, fit_summary, fit_table
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_vision.errors import VisionError
@@ -107,9 +107,9 @@ def _parser() -> CommandLine:
         '--records',
         type=input_file,
         metavar='FILE',
-        help='calibrate from this CSV without measuring: pictures '
-        '(pressure_pa,branch,colour,depth; PNG files beside it, depth 16 bits in mm) or bends '
-        '(segment,pressure_pa,theta_rad,branch), in the order of measurement',
+        help='calibrate from the pictures in this CSV without measuring '
+        '(pressure_pa,branch,colour,depth; PNG files beside it, depth 16 bits in mm), in the order '
+        'of measurement; for bends use `softarm calibrate curve --quantity bend`',
     )
     parser.add_argument(
         '--camera',
@@ -191,8 +191,6 @@ def _record(args: Namespace, robot: Robot, rig: Rig, finger: Finger) -> Data:
 
 
 def _recorded(args: Namespace, robot: Robot, rig: Rig) -> tuple[Data, Devices]:
-    if not finger_records.has_pictures(args.records):
-        return read_points(args.records, 'segment', 'theta_rad'), rig.devices
     records = finger_records.read_pictures(args.records)
     clicks = (
         finger_records.read_clicks(args.clicks, robot)

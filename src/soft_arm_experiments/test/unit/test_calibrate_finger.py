@@ -27,7 +27,6 @@ from soft_arm_vision.intrinsics import Intrinsics
 
 ROBOT = load_robot('four_piece_finger')
 RIG = load_rig('virtual')
-NAMES = list(ROBOT.segment_names)
 P = np.array([-90e3, -50e3, -20e3, 10e3, 40e3, 80e3, 120e3])
 
 
@@ -165,34 +164,6 @@ def test_clicks_are_used_where_they_are_given(pictures, tmp_path, capsys):
     assert answers[1]['piece_4'] > answers[0]['piece_4'] + 0.01 and answers[1][
         'piece_2'
     ] == pytest.approx(answers[0]['piece_2'], abs=1e-4)
-
-
-def test_recorded_bends(tmp_path, capsys):
-    rows = [
-        f'{name},{p},{theta},up'
-        for p in P
-        for name, theta in zip(NAMES, nominal_rad(p), strict=True)
-    ]
-    (tmp_path / 'bends.csv').write_text('\n'.join(['segment,pressure_pa,theta_rad,branch', *rows]))
-    arguments = [
-        '--records',
-        str(tmp_path / 'bends.csv'),
-        '--output',
-        str(tmp_path / 'b.yaml'),
-        '--date',
-        '2026-01-02',
-        '--rig',
-        'lab',
-    ]
-    assert main(arguments) == 0 and 'bend [deg]' in capsys.readouterr().out
-    assert yaml.safe_load((tmp_path / 'b.yaml').read_text())['measurement']['date'] == '2026-01-02'
-    for segment, s in zip(
-        with_calibrated_bends(ROBOT, RIG, tmp_path / 'b.yaml').segments, ROBOT.segments, strict=True
-    ):
-        scale = (s.pressure_unit_pa / segment.pressure_unit_pa) ** np.arange(4)
-        assert np.array(segment.theta_coefficients_rad) * scale == pytest.approx(
-            s.theta_coefficients_rad, abs=1e-9
-        )
 
 
 def test_pictures_of_a_virtual_finger_calibrate_no_real_one(pictures, tmp_path, capsys):

@@ -65,11 +65,6 @@ def _image(path: Path, mode: int) -> np.ndarray:
     return image
 
 
-def has_pictures(path: Path) -> bool:
-    """Return whether a file names pictures, not bends. Raises VisionError if it is unreadable."""
-    return 'colour' in _read(path)[0]
-
-
 def read_pictures(path: Path) -> list[PictureRecord]:
     """Read a file of picture records.
 
@@ -78,7 +73,7 @@ def read_pictures(path: Path) -> list[PictureRecord]:
     """
     records = []
     try:
-        for row in _read(path, PICTURE_COLUMNS)[1]:
+        for row in _read(path, PICTURE_COLUMNS):
             rising = row.one_of('branch', 'up', 'down') == 'up'
             pictures = path.parent / row.texts['colour'], path.parent / row.texts['depth']
             records.append(PictureRecord(row.number('pressure_pa'), rising, *pictures))
@@ -224,7 +219,7 @@ def read_clicks(path: Path, robot: Robot) -> dict[str, np.ndarray]:
     lines = [REFERENCE, *robot.segment_names]
     clicked: dict[str, dict[str, np.ndarray]] = {}
     try:
-        for row in _read(path, CLICK_COLUMNS)[1]:
+        for row in _read(path, CLICK_COLUMNS):
             line = row.one_of('line', *lines)
             ends = np.array([row.number(key) for key in CLICK_COLUMNS[2:]]).reshape(2, 2)
             if np.abs(ends).max() > 1e5 or np.linalg.norm(ends[1] - ends[0]) < 2.0:
@@ -260,7 +255,7 @@ def append_clicks(path: Path, robot: Robot, picture: str, lines_px: np.ndarray) 
             file.write(','.join([picture, name, *(f'{value:.2f}' for value in ends)]) + '\n')
 
 
-def _read(path: Path, wanted: tuple[str, ...] = ()) -> tuple[tuple[str, ...], list[Row]]:
+def _read(path: Path, wanted: tuple[str, ...]) -> list[Row]:
     try:
         columns, rows = read_csv(path)
         need(columns, wanted)
@@ -268,4 +263,4 @@ def _read(path: Path, wanted: tuple[str, ...] = ()) -> tuple[tuple[str, ...], li
         raise VisionError(f'{path}: {error.strerror}; give a CSV file') from error
     except CsvFileError as error:
         raise VisionError(f'{path}: {error}') from error
-    return columns, rows
+    return rows
