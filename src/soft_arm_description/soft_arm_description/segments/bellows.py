@@ -123,11 +123,6 @@ class BellowsSegment(ArcSegment):
         return (self.natural_length_m,) * len(self.actuators.names)
 
     @property
-    def bending_planes_deg(self) -> set[float | None]:
-        """None: it bends in any direction."""
-        return {None}
-
-    @property
     def arc_length_limits_m(self) -> tuple[float, float]:
         """Shortest and longest centre line [m]."""
         return self.actuators.length_limits_m

@@ -71,10 +71,35 @@ class Friction(Strict):
 
 
 class NamedSegment(Strict):
-    """Keys of every kind."""
+    """Keys of every kind, and what holds where a kind does not say otherwise."""
 
     name: Name
     kind: str
+
+    @property
+    def chambers(self) -> tuple[str, ...]:
+        """Pressurised chambers."""
+        return ()
+
+    @property
+    def chamber_limits_pa(self) -> tuple[tuple[float, float], ...]:
+        """Lowest and highest pressure of each chamber [Pa] gauge."""
+        return ()
+
+    @property
+    def bending_planes_deg(self) -> set[float | None]:
+        """Directions in which it bends [deg], in half a turn; None: any."""
+        return {None}
+
+    @property
+    def natural_length_m(self) -> float:
+        """Length without load [m]."""
+        raise NotImplementedError
+
+    @property
+    def arc_length_limits_m(self) -> tuple[float, float]:
+        """Shortest and longest centre line [m]."""
+        return self.natural_length_m, self.natural_length_m
 
 
 class ArcSegment(NamedSegment):
@@ -108,11 +133,6 @@ class RoundSegment(ArcSegment):
         if self.body_mass_kg is None and self.material.density_kg_m3 is None:
             raise ValueError('body_mass_kg is missing: add it, or material.density_kg_m3')
         return self
-
-    @property
-    def natural_length_m(self) -> float:
-        """Length without load [m]."""
-        raise NotImplementedError
 
     @property
     def mass_kg(self) -> float:

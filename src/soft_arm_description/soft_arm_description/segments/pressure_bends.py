@@ -59,11 +59,6 @@ class _FixedLengthSegment(RoundSegment):
         return {round(self.phi_deg % 180.0, 6)}
 
     @property
-    def arc_length_limits_m(self) -> tuple[float, float]:
-        """Its length twice [m]."""
-        return self.length_m, self.length_m
-
-    @property
     def natural_length_m(self) -> float:
         """Its length [m]."""
         return self.length_m

@@ -65,24 +65,9 @@ class TendonSegment(RoundSegment):
         )
 
     @property
-    def chambers(self) -> tuple[str, ...]:
-        """None."""
-        return ()
-
-    @property
-    def chamber_limits_pa(self) -> tuple[tuple[float, float], ...]:
-        """None."""
-        return ()
-
-    @property
     def rest_q(self) -> tuple[float, ...]:
         """No bend [rad], and the middle of the length limits [m]."""
         return 0.0, 0.0, sum(self.length_limits_m) / 2.0
-
-    @property
-    def bending_planes_deg(self) -> set[float | None]:
-        """None: it bends in any direction."""
-        return {None}
 
     @property
     def arc_length_limits_m(self) -> tuple[float, float]:

@@ -168,16 +168,6 @@ class TorqueSegment(NamedSegment):
         )
 
     @property
-    def chambers(self) -> tuple[str, ...]:
-        """None."""
-        return ()
-
-    @property
-    def chamber_limits_pa(self) -> tuple[tuple[float, float], ...]:
-        """None."""
-        return ()
-
-    @property
     def rest_q(self) -> tuple[float, ...]:
         """No torques [N m]."""
         return (0.0,) * len(self.coordinates)
@@ -189,11 +179,6 @@ class TorqueSegment(NamedSegment):
         return {
             None if z else round(math.degrees(math.atan2(-x, y)) % 180.0, 6) for x, y, z in axes
         }
-
-    @property
-    def arc_length_limits_m(self) -> tuple[float, float]:
-        """Its length twice [m]."""
-        return self.length_m, self.length_m
 
     @property
     def natural_length_m(self) -> float:
