@@ -1,7 +1,7 @@
 """Compare what estimates the tip: with the truth or the camera, and each with each other."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -36,17 +36,11 @@ class Figures:
 
 
 @dataclass(frozen=True)
-class Row:
-    """One estimate: its error in all bags together, and in each bag; None: nothing to compare."""
-
-    estimate: str
-    all_bags: Figures
-    by_bag: tuple[Figures | None, ...]
-
-
-@dataclass(frozen=True)
 class Pair:
-    """Distance between two estimates, or an estimate and the truth, in all bags and in each."""
+    """Distance between two estimates, or an estimate and the truth, in all bags and in each.
+
+    None: nothing to compare.
+    """
 
     one: str
     other: str
@@ -61,13 +55,13 @@ class Comparison:
     Attributes:
         bags: The bags.
         reference: `truth` if every bag holds it, else `vision`; None if some bag holds neither.
-        rows: Errors against the reference, the best estimate first.
+        rows: Errors of an `other` against the reference, the best first.
         pairs: Distances of each two.
     """
 
     bags: tuple[BagTracks, ...]
     reference: str | None
-    rows: tuple[Row, ...]
+    rows: tuple[Pair, ...]
     pairs: tuple[Pair, ...]
 
 
@@ -92,7 +86,7 @@ def compare(bags: Sequence[BagTracks]) -> Comparison:
         if (together := Figures.of(np.concatenate(apart_m))) is not None:
             pairs.append(Pair(one, other, together, tuple(map(Figures.of, apart_m))))
     rows = [
-        Row(pair.other if pair.one == reference else pair.one, pair.all_bags, pair.by_bag)
+        pair if pair.one == reference else replace(pair, one=pair.other, other=pair.one)
         for pair in pairs
         if reference in (pair.one, pair.other) and (reference == TRUTH or pair.one != TRUTH)
     ]
@@ -107,15 +101,13 @@ def _with_truth(bag: BagTracks) -> dict[str, Track]:
 def as_json(comparison: Comparison) -> dict[str, Any]:
     """Return the figures as plain values; the bags are numbered in the order of `bags`."""
 
-    def plain(of: Row | Pair) -> dict[str, Any]:
-        named = {k: v for k, v in vars(of).items() if isinstance(v, str)}
-        each = [None if f is None else vars(f) for f in of.by_bag]
-        return {**named, **vars(of.all_bags), 'by_bag': each}
+    def plain(of: Pair) -> dict[str, Any]:
+        return {**vars(of.all_bags), 'by_bag': [f and vars(f) for f in of.by_bag]}
 
     return {
         'reference': comparison.reference,
-        'leaderboard': [plain(row) for row in comparison.rows],
-        'pairs': [plain(pair) for pair in comparison.pairs],
+        'leaderboard': [{'estimate': row.other, **plain(row)} for row in comparison.rows],
+        'pairs': [{'one': p.one, 'other': p.other, **plain(p)} for p in comparison.pairs],
         'bags': [
             {
                 'bag': bag.name,
@@ -158,7 +150,7 @@ def as_text(comparison: Comparison) -> str:
         lines.append(' ' * 28 + ''.join(f'{head:>24s}' for head in heads))
         for row in comparison.rows:
             cells = [row.all_bags, *(row.by_bag if several else ())]
-            lines.append(f'  {row.estimate:26s}' + ''.join(map(_cell, cells)))
+            lines.append(f'  {row.other:26s}' + ''.join(map(_cell, cells)))
     lines += ['', 'distance between each two [mm], all bags, mean / p95 (samples)']
     lines += [f'  {f"{p.one} - {p.other}":50s}{_cell(p.all_bags)}' for p in comparison.pairs]
     return '\n'.join(lines)
@@ -194,13 +186,13 @@ def draw(comparison: Comparison, path: Path) -> None:
         for colour, row in enumerate(rows):
             if (figures := row.by_bag[number]) is None:
                 continue
-            stamps_ns, apart_m = distances_m(tracks[row.estimate], tracks[reference])
+            stamps_ns, apart_m = distances_m(tracks[row.other], tracks[reference])
             axis.plot(
                 (stamps_ns - first_ns) * 1e-9,
                 1e3 * apart_m,
                 color=f'C{colour}',
                 linewidth=1.0,
-                label=f'{row.estimate}: {1e3 * figures.mean_m:.2f} mm mean',
+                label=f'{row.other}: {1e3 * figures.mean_m:.2f} mm mean',
             )
         axis.set_title(f'{Path(bag.name).name}{" (cut)" if bag.is_cut else ""}', loc='left')
         axis.set(xlabel='time [s]', ylabel=f'distance from {reference} [mm]', ylim=(0, None))
