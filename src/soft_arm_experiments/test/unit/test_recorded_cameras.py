@@ -161,17 +161,6 @@ def test_images_that_are_no_camera_are_listed_with_the_options(tmp_path, capsys)
     assert code == 2 and f'{COLOUR} (rgb8)' in error and '--depth-topic' in error
 
 
-@pytest.mark.parametrize('encoding', ['nv12', '8UC3', 'theora'])
-def test_an_encoding_that_is_not_read_is_named(tmp_path, capsys, encoding):
-    def change(topic, message):
-        if topic == COLOUR:
-            message.encoding = encoding
-        yield topic, message
-
-    _, code, error = evaluated(capsys, changed_bag(tmp_path / 'bag', change))
-    assert code == 2 and repr(encoding) in error and 'rgb8' in error
-
-
 def depth_frame(topic, message):
     """Aligned depth whose header names the depth camera."""
     if topic == DEPTH:
