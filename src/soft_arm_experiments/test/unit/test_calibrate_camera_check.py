@@ -20,7 +20,10 @@ from soft_arm_sim.cameras.camera import VirtualCamera
 from soft_arm_sim.cameras.placement import camera_for, jig_for
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.camera_correction import CameraCorrection
+from soft_arm_vision.calibration.camera_monitor import EVERY_FRAMES
 from soft_arm_vision.frames import Frame
+from soft_arm_vision.ring_tracker import RingTracker
+from soft_arm_vision.segmentation.colour_segmenter import ColourSegmenter
 
 BAG = Path(__file__).parents[3] / 'soft_arm_calibration/test/data/virtual_rig_bag'
 POSES, SCALE_ERROR = 13, 0.01
@@ -80,6 +83,21 @@ def test_a_wrong_depth_scale_is_named_and_saved_as_a_correction(camera, tmp_path
     assert 0.002 < said['unseen'][0] < SCALE_ERROR
     assert calibrate_camera_check.main(['--tip-source', 'colour']) == 0
     assert 'may not show: depth below' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize('is_wrong', [True, False])
+def test_the_tracker_names_a_wrong_depth_scale_while_the_arm_moves(moving_ring, is_wrong):
+    rig, robot = load_rig('virtual'), load_robot('two_module_arm')
+    tracker = RingTracker(
+        robot, extrinsics.load(rig, robot), ColourSegmenter(robot.ring), sensor_of(rig)[0]
+    )
+    unit_m = np.float32(1e-3 if is_wrong else 1e-3 / (1 + SCALE_ERROR))
+    for rgb, depth, stated in moving_ring:
+        tracker.track(rgb, unit_m * depth, stated)
+        for _ in range(EVERY_FRAMES):
+            trouble = tracker.check_camera()
+    assert (trouble is not None) == is_wrong
+    assert not is_wrong or 'depth is stated' in trouble
 
 
 def test_what_emulated_devices_show_corrects_no_real_camera(camera, tmp_path, capsys):
