@@ -63,20 +63,8 @@ def pictures(tmp_path_factory):
 
 def test_virtual_rig_ends_below_the_papers_error(tmp_path, capsys):
     out, plot, kept = tmp_path / 'b.yaml', tmp_path / 'b.png', tmp_path / 'kept'
-    arguments = [
-        '--plant-seed',
-        '11',
-        '--frames',
-        '1',
-        '--output',
-        str(out),
-        '--plot',
-        str(plot),
-        '--json',
-        '--save-records',
-        str(kept),
-    ]
-    assert main(arguments) == 0
+    arguments = ['--plant-seed', '11', '--frames', '1', '--json', '--save-records', str(kept)]
+    assert main([*arguments, '--output', str(out), '--plot', str(plot)]) == 0
     answer = json.loads(capsys.readouterr().out)
     for kpa, percent in {'-90': 2.3, '50': 0.8, '100': 1.5, '120': 3.4}.items():
         assert (
@@ -146,20 +134,8 @@ def test_clicks_are_used_where_they_are_given(pictures, tmp_path, capsys):
     ):
         clicks.unlink()
         finger_records.append_clicks(clicks, ROBOT, first, clicked)
-        assert (
-            main(
-                [
-                    '--records',
-                    str(path),
-                    '--clicks',
-                    str(clicks),
-                    '--output',
-                    str(tmp_path / 'b.yaml'),
-                    '--json',
-                ]
-            )
-            == 0
-        )
+        arguments = ['--records', str(path), '--clicks', str(clicks), '--json']
+        assert main([*arguments, '--output', str(tmp_path / 'b.yaml')]) == 0
         answers.append(json.loads(capsys.readouterr().out)['residual_max_rad'])
     assert answers[1]['piece_4'] > answers[0]['piece_4'] + 0.01 and answers[1][
         'piece_2'
@@ -269,6 +245,9 @@ def test_bad_arguments_are_one_line(arguments, words, tmp_path, capsys):
     assert words in error and error.count('\n') == 1 and not (tmp_path / 'b.yaml').exists()
 
 
+CLICKS = 'colour,line,u1_px,v1_px,u2_px,v2_px\n000_colour.png,'
+
+
 @pytest.mark.parametrize(
     'name, text, words',
     [
@@ -276,38 +255,18 @@ def test_bad_arguments_are_one_line(arguments, words, tmp_path, capsys):
         ('records.csv', 'pressure_pa,branch,colour,depth\n0,left,a.png,b.png', "'left'"),
         ('records.csv', 'pressure_pa,branch,colour,depth\nnan,up,a.png,b.png', 'pressure_pa'),
         ('records.csv', 'pressure_pa,branch,colour,depth\n0,up,a.png,b.png', 'a.png'),
-        (
-            'clicks.csv',
-            'colour,line,u1_px,v1_px,u2_px,v2_px\n000_colour.png,piece_9,0,0,9,9',
-            'piece_9',
-        ),
-        (
-            'clicks.csv',
-            'colour,line,u1_px,v1_px,u2_px,v2_px\n000_colour.png,piece_1,0,0,9,9',
-            'lacks clicks on reference',
-        ),
-        (
-            'clicks.csv',
-            'colour,line,u1_px,v1_px,u2_px,v2_px\n000_colour.png,piece_1,0,0,1,1',
-            'at least 2 px apart',
-        ),
+        ('clicks.csv', f'{CLICKS}piece_9,0,0,9,9', 'piece_9'),
+        ('clicks.csv', f'{CLICKS}piece_1,0,0,9,9', 'lacks clicks on reference'),
+        ('clicks.csv', f'{CLICKS}piece_1,0,0,1,1', 'at least 2 px apart'),
         ('camera.yaml', 'image: {width_px: 640}', 'height_px'),
     ],
 )
 def test_bad_files_are_one_line(pictures, tmp_path, capsys, name, text, words):
     path = pictures[0]
     (tmp_path / name).write_text(text)
-    arguments = [
-        '--records',
-        str(tmp_path / name if name == 'records.csv' else path),
-        '--output',
-        str(tmp_path / 'b.yaml'),
-    ]
-    arguments += ['--clicks', str(tmp_path / name)] if name == 'clicks.csv' else []
-    arguments += [
-        '--camera',
-        str(tmp_path / name if name == 'camera.yaml' else path.parent / 'camera.yaml'),
-    ]
-    assert main(arguments) == 2
+    files = {'records.csv': path, 'camera.yaml': path.parent / 'camera.yaml'}
+    files[name] = tmp_path / name
+    given = [word for key, file in files.items() for word in (f'--{key.split(".")[0]}', file)]
+    assert main([*map(str, given), '--output', str(tmp_path / 'b.yaml')]) == 2
     error = capsys.readouterr().err.strip().splitlines()[-1]
     assert words in error and not (tmp_path / 'b.yaml').exists()

@@ -4,20 +4,9 @@ import numpy as np
 import pytest
 
 from soft_arm_control.errors import ExperimentError
-from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_experiments.arm.experiment_runner import ATTEMPTS, ExperimentRunner, Pace
 from soft_arm_experiments.arm.experiments import experiment
-from soft_arm_kinematics.arm import load_arm
 
-DYNAMICS = Dynamics(
-    valve_time_constant_s=0.2,
-    valve_rate_limit_pa_s=150e3,
-    valve_delay_s=0.02,
-    mechanical_lag_s=0.036,
-    creep_share=0.022,
-    creep_time_constant_s=0.9,
-    camera_delay_s=0.06,
-)
 LAG_S, PERIOD_S = 0.4, 0.02
 FAULT = False, 'no ring'
 
@@ -66,55 +55,50 @@ class FakeRig:
             self._truth.append((self._time_s, self._tip_m))
 
 
-@pytest.fixture(scope='module')
-def arm():
-    return load_arm()
-
-
-def responses(arm, failing):
+def responses(arm, dynamics, failing):
     rig = FakeRig(arm.at(arm.lengths(np.zeros(6))).tip_m, failing)
-    runner = ExperimentRunner(rig, arm, DYNAMICS, Pace(table_7_deg=(120.0,)), lambda _: None)
+    runner = ExperimentRunner(rig, arm, dynamics, Pace(table_7_deg=(120.0,)), lambda _: None)
     (response,) = runner._responses([])
     return rig, response
 
 
 @pytest.mark.parametrize('failing', [(), (3,), (2, 5), (3, 4, 6)])
-def test_a_response_that_is_repeated_begins_where_the_first_one_began(arm, failing):
-    _, undisturbed = responses(arm, ())
-    rig, response = responses(arm, failing)
+def test_a_response_that_is_repeated_begins_where_the_first_one_began(arm, dynamics, failing):
+    _, undisturbed = responses(arm, dynamics, ())
+    rig, response = responses(arm, dynamics, failing)
     assert response.settle_s == pytest.approx(undisturbed.settle_s, abs=0.05)
     assert response.settle_s >= response.limit_s
     assert response.distance_m[0] == pytest.approx(response.step_m, rel=0.15)
     assert (rig.goals[-2] == rig.goals[0]).all() and (rig.goals[-1] != rig.goals[0]).any()
 
 
-def test_a_response_that_always_fails_has_no_settling_time(arm):
-    rig, response = responses(arm, range(1, 1000))
+def test_a_response_that_always_fails_has_no_settling_time(arm, dynamics):
+    rig, response = responses(arm, dynamics, range(1, 1000))
     assert response.settle_s is None and len(rig.goals) <= 1 + 2 * ATTEMPTS + ATTEMPTS * ATTEMPTS
 
 
 @pytest.mark.parametrize(('unseen', 'measured'), [((3,), True), (range(3, 9), False)])
-def test_a_response_without_a_tip_is_repeated_and_then_reported(arm, unseen, measured):
+def test_a_response_without_a_tip_is_repeated_and_then_reported(arm, dynamics, unseen, measured):
     rig, problems = FakeRig(arm.at(arm.lengths(np.zeros(6))).tip_m, ()), []
     rig.unseen = unseen
     pace = Pace(table_7_deg=(120.0, 90.0))
-    responses = ExperimentRunner(rig, arm, DYNAMICS, pace, lambda _: None)._responses(problems)
+    responses = ExperimentRunner(rig, arm, dynamics, pace, lambda _: None)._responses(problems)
     assert [response is not None for response in responses] == [measured, True]
     assert problems == ([] if measured else ['response to 120 deg: not measured, no tip received'])
 
 
-def test_a_step_without_a_tip_is_named(arm):
+def test_a_step_without_a_tip_is_named(arm, dynamics):
     rig = FakeRig(arm.at(arm.lengths(np.zeros(6))).tip_m, ())
-    runner = ExperimentRunner(rig, arm, DYNAMICS, Pace(), lambda _: None)
+    runner = ExperimentRunner(rig, arm, dynamics, Pace(), lambda _: None)
     rig.tips = lambda start_s, stop_s: (np.array([start_s, start_s + 1.9]), np.zeros((2, 3)))
     with pytest.raises(ExperimentError, match=r'last 0.3 s of step 1: .* if it is real'):
         runner._pass(experiment(arm, 'bend', 2), open_loop=True)
 
 
-def test_a_turn_without_a_tip_is_reported(arm):
+def test_a_turn_without_a_tip_is_reported(arm, dynamics):
     rig, problems = FakeRig(arm.at(arm.lengths(np.zeros(6))).tip_m, ()), []
     rig.follow_path = lambda *_: lambda: None
     rig.tips = lambda *_: (np.empty(0), np.empty(0))
-    runner = ExperimentRunner(rig, arm, DYNAMICS, Pace(), lambda _: None)
+    runner = ExperimentRunner(rig, arm, dynamics, Pace(), lambda _: None)
     assert runner._lap(experiment(arm, 'deflection', 2), 3.0, problems) is None
     assert problems == ['continuous turn at 3 rad/s: no tip received']

@@ -79,21 +79,21 @@ def test_the_valves_own_limit_is_their_rate_and_their_lag(arm, dynamics):
     assert alone_s < found_s < alone_s + 0.25
 
 
-def test_hysteresis_and_creep_cost_the_valves_time(arm, dynamics):
+@pytest.fixture
+def wide(dynamics):
+    """Dynamics with hysteresis."""
+    hysteresis = {'hysteresis_thresholds_pa': (10e3,), 'hysteresis_weights': (0.4,)}
+    return dynamics.model_copy(update=hysteresis)
+
+
+def test_hysteresis_and_creep_cost_the_valves_time(arm, dynamics, wide):
     bend = targets(arm, 'bend', np.deg2rad([0.0, 90.0]), np.deg2rad([30.0, 30.0]))
-    wide = {'hysteresis_thresholds_pa': (10e3,), 'hysteresis_weights': (0.4,)}
-    found_s = [
-        fastest_settling_s(arm, dynamics.model_copy(update=changes), *bend.lengths_m)
-        for changes in ({}, wide)
-    ]
+    found_s = [fastest_settling_s(arm, each, *bend.lengths_m) for each in (dynamics, wide)]
     width_s = 2 * 0.4 * 10e3 / dynamics.valve_rate_limit_pa_s
     assert found_s[0] + 0.5 * width_s < found_s[1] < found_s[0] + 1.5 * width_s
 
 
-def test_pressures_act_later_and_less_by_hysteresis_and_creep(arm, dynamics):
-    wide = dynamics.model_copy(
-        update={'hysteresis_thresholds_pa': (10e3,), 'hysteresis_weights': (0.4,)}
-    )
+def test_pressures_act_later_and_less_by_hysteresis_and_creep(arm, wide):
     times_s = np.arange(0.0, 12.0, 0.02)
     pressures_pa = np.where(times_s < 1.0, 0.0, 50e3)[:, None] * np.ones(6)
     lengths_m = acting_lengths_m(arm, wide, times_s, pressures_pa)
@@ -110,10 +110,7 @@ def test_angular_speed_of_an_even_turn():
 
 
 @pytest.mark.parametrize('beyond_mm', [(0, -6, 0), (4, 0, 8), (9, -1, -5), (0, 0, 0)])
-def test_out_of_reach_is_the_least_distance_inside_the_limits(arm, dynamics, beyond_mm):
-    wide = dynamics.model_copy(
-        update={'hysteresis_thresholds_pa': (10e3,), 'hysteresis_weights': (0.4,)}
-    )
+def test_out_of_reach_is_the_least_distance_inside_the_limits(arm, wide, beyond_mm):
     low_m, high_m = arm.lengths(np.array([[-92e3] * 6, [92e3] * 6]))[:, 3:]
     limit_m = np.choose(np.sign(beyond_mm) + 1, [low_m, (low_m + high_m) / 2, high_m])
     bias_m = np.array([0.004, -0.003, 0.006])

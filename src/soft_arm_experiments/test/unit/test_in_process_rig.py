@@ -22,7 +22,6 @@ from soft_arm_kinematics.arm import load_bellows_arm
 from soft_arm_sim.cameras.parameters import CONFIG
 from soft_arm_sim.delays import load_delays
 from soft_arm_sim.devices.valve_board import VENT
-from soft_arm_vision.tip_tracker import TipSight
 
 SEED = 23
 NONE_HELD = [], False, 1e-3, 10.0
@@ -39,27 +38,12 @@ def values(kind, arm):
 
 @pytest.fixture
 def make_rig(arm):
-    def make(sensor=None, **delays) -> InProcessRig:
-        sensor = sensor or TipNoiseModel(values(RingNoise, arm), SEED)
+    def make(**delays) -> InProcessRig:
+        sensor = TipNoiseModel(values(RingNoise, arm), SEED)
         late = load_delays().model_copy(update=delays)
         return InProcessRig(arm, values(Dynamics, arm), sensor, SEED, late)
 
     return make
-
-
-class Blind:
-    """A sensor that misses the tip from a time on."""
-
-    def __init__(self, sensor, from_s):
-        self._sensor, self._from_s = sensor, from_s
-
-    def measure(self, exposure):
-        if exposure.stamp_s >= self._from_s:
-            return TipSight.missed('a hand is before the camera')
-        return self._sensor.measure(exposure)
-
-    def close(self):
-        pass
 
 
 def bent(arm, share):
@@ -121,14 +105,6 @@ def test_a_goal_outside_the_workspace_is_refused(make_rig, arm):
     ending = make_rig().move_tip(np.array([0.0, 0.0, 2.0]), bent(arm, 0.2), *NONE_HELD)
     reached, problem = ending()
     assert not reached and 'target' in problem
-
-
-def test_a_ring_that_is_lost_ends_the_goal(make_rig, arm):
-    sensor = Blind(TipNoiseModel(values(RingNoise, arm), SEED), 0.7)
-    rig, lengths_m = make_rig(sensor), bent(arm, 0.5)
-    ending = rig.move_tip(arm.at(lengths_m).tip_m, lengths_m, [], False, 1e-6, 30.0)
-    rig.wait_until(3.0)
-    assert 'a hand is before the camera' in ending()[1]
 
 
 @pytest.mark.parametrize('late_s', [0.0, 0.1])

@@ -28,21 +28,29 @@ def matrix(rng, reach_m):
     return T
 
 
+def write_points(folder, base_m, world_m):
+    """Write tip positions in the base and as the system measures them; return the arguments."""
+    rows = [(i, *base, *world) for i, (base, world) in enumerate(zip(base_m, world_m, strict=True))]
+    lines = [','.join(f'{v:.9f}' for v in row) for row in rows]
+    (folder / 'tip.csv').write_text('\n'.join([','.join(COLUMNS), *lines]))
+    return ['--points', str(folder / 'tip.csv'), '--output', str(folder / 'made.yaml')]
+
+
+GRID_M = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (0, 1)]) * 0.05
+
+
 def test_the_tip_is_where_places_and_body_say(tmp_path, capsys):
-    rng, T_base_world, T_body_tip = np.random.default_rng(11), None, np.eye(4)
+    rng, T_body_tip = np.random.default_rng(11), np.eye(4)
     T_base_world = matrix(rng, 1.0)
     T_body_tip[:3, 3] = 0.01, -0.02, 0.03
     base_m = rng.uniform(-0.1, 0.1, (12, 3)) + [0.0, 0.0, 0.3]
     world_m = (base_m - T_base_world[:3, 3]) @ T_base_world[:3, :3]
-    rows = [(i, *base, *world) for i, (base, world) in enumerate(zip(base_m, world_m, strict=True))]
-    points, file = tmp_path / 'tip.csv', tmp_path / 'made.yaml'
-    lines = [','.join(f'{v:.9f}' for v in row) for row in rows]
-    points.write_text('\n'.join([','.join(COLUMNS), *lines]))
-    given = ['--points', str(points), '--output', str(file), '--latency-s', '0.008', '--json']
+    given = [*write_points(tmp_path, base_m, world_m), '--latency-s', '0.008', '--json']
     assert main([*given, '--tip-position-m', '0.01', '-0.02', '0.03']) == 0
     assert json.loads(capsys.readouterr().out)['values']['latency_s'] == 0.008
     robot = load_robot('two_module_arm')
-    found = load_calibration(load_rig('virtual'), MotionCapture, robot, file).values
+    made = tmp_path / 'made.yaml'
+    found = load_calibration(load_rig('virtual'), MotionCapture, robot, made).values
     T_base_tip = matrix(rng, 0.1)
     sight = found.sight(np.linalg.inv(T_base_world) @ T_base_tip @ np.linalg.inv(T_body_tip))
     np.testing.assert_allclose(sight.T_base_tip, T_base_tip, atol=1e-5)
@@ -153,17 +161,14 @@ def write_bag(path, late, seen, bodies=('body',), lost_w=()):
 def test_the_latency_comes_from_a_bag(tmp_path, capsys):
     late, seen = tracks(np.random.default_rng(12), 0.033)
     later = [Track(t.stamps_ns + 10**9, t.points_m) for t in (late, seen)]
-    base_m = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (0, 1)]) * 0.05
-    rows = [','.join(map(str, (i, *point, *point))) for i, point in enumerate(base_m)]
-    points, file = tmp_path / 'tip.csv', tmp_path / 'made.yaml'
-    points.write_text('\n'.join([','.join(COLUMNS), *rows]))
-    given = ['--points', str(points), '--world-frame', 'mocap', '--output', str(file), '--bag']
+    given = [*write_points(tmp_path, GRID_M, GRID_M), '--world-frame', 'mocap', '--bag']
     lost_w = 10 * [0.0, 1.0, np.nan]
     assert main([*given, str(write_bag(tmp_path / 'one', *later, lost_w=lost_w))]) == 0
     captured = capsys.readouterr()
     assert 'older than their stamps' in captured.out
     assert '30 of 1030 poses of /mocap/body are left out' in captured.err
     robot, rig = load_robot('two_module_arm'), load_rig('virtual')
+    file = tmp_path / 'made.yaml'
     found = load_calibration(rig, MotionCapture, robot, file).values
     assert found.latency_s == pytest.approx(0.033, abs=1e-3)
     assert 'latency_sd_s: 0.000' in file.read_text()
@@ -175,27 +180,20 @@ def test_the_latency_comes_from_a_bag(tmp_path, capsys):
 
 
 def test_a_bag_of_virtual_devices_calibrates_no_real_rig(tmp_path, capsys):
-    rows = [','.join(map(str, (i, *p, *p))) for i, p in enumerate(np.eye(3, 3))]
-    points, file = tmp_path / 'tip.csv', tmp_path / 'made.yaml'
-    points.write_text('\n'.join([','.join(COLUMNS), *rows]))
     motion = tracks(np.random.default_rng(12), 0.033, 1.0)
     bag = write_bag(tmp_path / 'bag', *motion, bodies=('body', 'debug/tip_truth'))
-    given = ['--rig', 'lab', '--points', str(points), '--output', str(file), '--bag', str(bag)]
+    given = [*write_points(tmp_path, np.eye(3), np.eye(3)), '--rig', 'lab', '--bag', str(bag)]
     assert main([*given, '--world-frame', 'mocap', '--body-pose', '/mocap/body']) == 2
     error = capsys.readouterr().err
     assert '/mocap/debug/tip_truth shows' in error and "rig 'lab' is real" in error
-    assert not file.exists()
+    assert not (tmp_path / 'made.yaml').exists()
 
 
 def test_the_tip_in_a_bag_may_be_seen_by_its_markers(tmp_path, monkeypatch, capsys):
     late, seen = tracks(np.random.default_rng(12), 0.033)
     later = [Track(t.stamps_ns + 10**9, t.points_m) for t in (late, seen)]
-    base_m = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (0, 1)]) * 0.05
-    rows = [','.join(map(str, (i, *point, *point))) for i, point in enumerate(base_m)]
-    points = tmp_path / 'tip.csv'
-    points.write_text('\n'.join([','.join(COLUMNS), *rows]))
-    given = ['--points', str(points), '--world-frame', 'mocap', '--tip-source', 'fiducial']
-    given += ['--output', str(tmp_path / 'made.yaml')]
+    given = [*write_points(tmp_path, GRID_M, GRID_M), '--world-frame', 'mocap']
+    given += ['--tip-source', 'fiducial']
     load, sources = arm_files.load_files, []
 
     def loaded(*arguments):
