@@ -42,7 +42,7 @@ class Rig(Probe):
         super().__init__('rig', '/soft_arm')
         self.declare_parameter('robot', 'two_module_arm')
         self.vents, self.goals = 0, []
-        self.talks, self.answers_ik, self.ik_requests = True, True, 0
+        self.answers_ik, self.ik_requests = True, 0
         low, high = ARM.pressure_limits_pa
         self.shape = ARM.at(ARM.q_at(low + 0.7 * (high - low)))
         self._configuration = self.create_publisher(ArmConfiguration, 'configuration', 1)
@@ -66,8 +66,6 @@ class Rig(Probe):
         super().close()
 
     def _publish(self):
-        if not self.talks:
-            return
         stamp = self.get_clock().now().to_msg()
         names = joint_names(ARM.robot)
         self._configuration.publish(configuration_msg(self.shape, ARM.robot, stamp))
@@ -286,18 +284,6 @@ def test_picture_and_cloud_are_subscribed_to_only_when_chosen(page, rig):
     for control in topics:
         page.command(control, 'none')
     page.wait(lambda: not any(rig.count_subscribers(t) for t in topics.values()), 'no subscriber')
-
-
-def test_what_falls_silent_grows_old(page, rig):
-    rig.talks = False
-
-    def is_old():
-        ages = {age.name: age for age in page.source.panel().ages}
-        joints = ages['soft_arm joint_states']
-        return joints.age_s > joints.limit_s
-
-    page.wait(is_old, 'old joint states')
-    rig.talks = True
 
 
 def test_an_interrupt_while_it_ends_does_not_abort(ros_domain):

@@ -13,17 +13,9 @@ from soft_arm_twin.parts.marks import SIGMAS, ellipsoid_frame, ellipsoid_part
 from soft_arm_twin.parts.robot import ghost_parts, robot_frame_count, robot_frames, robot_parts
 from soft_arm_twin.parts.shapes import shape_surface, tube
 from soft_arm_twin.scene import Scene
+from twin_testing import drawn
 
 ROBOTS = sorted(shipped_robots())
-
-
-def drawn(part, frames):
-    """Vertices (n, 3) of a part, as the page computes them."""
-    homogeneous = [np.c_[at, np.ones(len(at))] for at in (part.local_a_m, part.local_b_m)]
-    a = np.einsum('nij,nj->ni', frames[part.frame_a], homogeneous[0])
-    b = np.einsum('nij,nj->ni', frames[part.frame_b], homogeneous[1])
-    share = part.share_b[:, None]
-    return (1.0 - share) * a + share * b
 
 
 def volume_m3(vertices_m, triangles):

@@ -19,6 +19,7 @@ from soft_arm_twin.view.aim import Aim
 from soft_arm_twin.view.engine import Engine
 from soft_arm_twin.view.source import ViewSource, default_world
 from soft_arm_twin.view.units import step
+from twin_testing import drawn
 
 SHIPPED = sorted({*shipped_robots(), *shipped_assemblies()})
 
@@ -58,13 +59,7 @@ def control(source, name):
 def part_vertices(source, name):
     """Vertices of a part as the page draws them, (n, 3)."""
     part = next(p for p in source.scene().parts if p.name == name)
-    frames = source.snapshot().frames.astype(float)
-    at = [
-        np.einsum('nij,nj->ni', frames[index, :, :3], local) + frames[index, :, 3]
-        for index, local in ((part.frame_a, part.local_a_m), (part.frame_b, part.local_b_m))
-    ]
-    share = part.share_b[:, None]
-    return (1.0 - share) * at[0] + share * at[1]
+    return drawn(part, source.snapshot().frames.astype(float))
 
 
 @pytest.mark.parametrize('name', SHIPPED)
