@@ -23,13 +23,16 @@ from soft_arm_description.assembly import (
 from soft_arm_description.calibration import CalibrationError, load_calibration
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import RobotFileError, load_robot, shipped_robots
-from soft_arm_description.urdf import robot_urdf
+from soft_arm_description.urdf import joint_names, robot_urdf
 from soft_arm_description.world import WorldFileError, load_world, shipped_worlds
 from soft_arm_kinematics.arm import make_arm
 from soft_arm_kinematics.calibration.modal_fit import read_shapes
 from soft_arm_kinematics.calibration.pressure_bend import with_calibrated_bends
 from soft_arm_kinematics.calibration.pressure_length import load_curve, read_points
 from soft_arm_kinematics.errors import KinematicsError
+from soft_arm_kinematics.ik.inverse import InverseKinematics
+from soft_arm_kinematics.segments.sections import joint_values
+from soft_arm_kinematics.workspace.table import build_table
 from soft_arm_physics.actuation import pneumatics
 from soft_arm_physics.errors import PhysicsError
 from soft_arm_physics.model.mesh import mesh_volume_m3
@@ -69,12 +72,16 @@ class Loader:
 
 def _robot(path: Path):
     robot = load_robot(path)
-    robot_urdf(robot)
+    assert robot_urdf(robot).count('<joint') >= len(joint_names(robot))
     arm = make_arm(robot)
     low, high = arm.q_limits
     for share in (0.0, 0.5, 1.0):
-        if not np.isfinite(arm.at(low + share * (high - low)).tip_pose).all():
-            raise AssertionError('poses are not finite')
+        shape = arm.at(low + share * (high - low))
+        assert np.isfinite(shape.tip_pose).all() and np.isfinite(shape.twist_jacobian).all()
+    with np.errstate(all='ignore'):
+        joint_values(arm.at(arm.rest_q))
+        result = InverseKinematics(arm, build_table(arm, 500)).solve(arm.at(low).tip_m)
+    assert np.isfinite([solution.score for solution in result.solutions]).all()
 
 
 def _private(path: Path):
@@ -200,12 +207,7 @@ def _npy() -> bytes:
 def loaders() -> dict[str, Loader]:
     """All of them, by name."""
     arm, finger = load_robot('two_module_arm'), load_robot('four_piece_finger')
-
     rig = load_rig('virtual')
-
-    def calibration(name: str) -> bytes:
-        return rig.calibration_file(name).read_bytes()
-
     found = {
         f'robot {name}': Loader(path.read_bytes(), _robot, (RobotFileError, KinematicsError))
         for name, path in shipped_robots().items()
@@ -236,6 +238,16 @@ def loaders() -> dict[str, Loader]:
             return load_parameters(model, path)
 
         found[f'world {path.stem}'] = Loader(path.read_bytes(), read, (PhysicsError,))
+    found |= {
+        kind: Loader(rig.calibration_file(kind).read_bytes(), read, (CalibrationError,))
+        for kind, read in {
+            'pressure_length': lambda p: load_curve(rig, arm, p).lengths(np.zeros(6)),
+            'pressure_bend': lambda p: with_calibrated_bends(finger, rig, p),
+            'extrinsics': lambda p: extrinsics.load(rig, arm, p),
+            'dynamics': lambda p: load_calibration(rig, Dynamics, arm, p),
+            'no_load_reference': lambda p: no_load_reference.load(rig, finger, p),
+        }.items()
+    }
     cloud = lambda name: Loader(  # noqa: E731
         _cloud(name),
         read_cloud,
@@ -244,31 +256,6 @@ def loaders() -> dict[str, Loader]:
         'c.ply' if name == 'ply' else 'c.pcd',
     )
     return found | {
-        'pressure_length': Loader(
-            calibration('pressure_length'),
-            lambda p: load_curve(rig, arm, p).lengths(np.zeros(6)),
-            (CalibrationError,),
-        ),
-        'pressure_bend': Loader(
-            calibration('pressure_bend'),
-            lambda p: with_calibrated_bends(finger, rig, p),
-            (CalibrationError,),
-        ),
-        'extrinsics': Loader(
-            calibration('extrinsics'),
-            lambda p: extrinsics.load(rig, arm, p),
-            (CalibrationError,),
-        ),
-        'dynamics': Loader(
-            calibration('dynamics'),
-            lambda p: load_calibration(rig, Dynamics, arm, p),
-            (CalibrationError,),
-        ),
-        'no_load_reference': Loader(
-            calibration('no_load_reference'),
-            lambda p: no_load_reference.load(rig, finger, p),
-            (CalibrationError,),
-        ),
         'jig': Loader(
             (CONFIG / 'calibration_jig.yaml').read_bytes(),
             calibration_points.read_jig,
