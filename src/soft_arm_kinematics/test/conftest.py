@@ -1,9 +1,15 @@
 """Arms of several shapes, made from the shipped robot file."""
 
+from xml.etree import ElementTree
+
+import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from soft_arm_description.robot import Robot, load_robot, shipped_robots
+from soft_arm_description.urdf import joint_names, robot_urdf
 from soft_arm_kinematics.arm import Arm, make_arm
+from soft_arm_kinematics.segments.sections import joint_values
 
 
 def _variant(segments: int, closing_twist: bool, rigid_length_m: float, bellows: int) -> Arm:
@@ -70,3 +76,30 @@ def any_arm(request) -> Arm:
     if request.param.startswith('mixed'):
         return _mixed(request.param == 'mixed')
     return make_arm(load_robot(request.param))
+
+
+def _urdf_poses(shape) -> dict[str, np.ndarray]:
+    robot = shape.arm.robot
+    tree = ElementTree.fromstring(robot_urdf(robot))
+    values = dict(zip(joint_names(robot), joint_values(shape), strict=True))
+    poses = {tree.find('link').get('name'): np.eye(4)}
+    for joint in tree.findall('joint'):  # written from base to tip
+        step, move = np.eye(4), np.eye(4)
+        step[:3, 3] = [float(x) for x in joint.find('origin').get('xyz').split()]
+        if joint.get('type') != 'fixed':
+            axis = np.array([float(x) for x in joint.find('axis').get('xyz').split()])
+            value, limit = values[joint.get('name')], joint.find('limit')
+            assert float(limit.get('lower')) - 1e-9 <= value <= float(limit.get('upper')) + 1e-9
+            if joint.get('type') == 'prismatic':
+                move[:3, 3] = axis * value
+            else:
+                move[:3, :3] = Rotation.from_rotvec(axis * value).as_matrix()
+        parent, child = (joint.find(key).get('link') for key in ('parent', 'child'))
+        poses[child] = poses[parent] @ step @ move
+    return poses
+
+
+@pytest.fixture(scope='session')
+def urdf_poses():
+    """Poses of all links of a configuration in the root, by multiplying the URDF's joints."""
+    return _urdf_poses

@@ -1,5 +1,3 @@
-from xml.etree import ElementTree
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,21 +5,17 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from soft_arm_description import shipped_robots
-from soft_arm_description.robot import load_robot
-from soft_arm_description.urdf import joint_names, robot_urdf
 from soft_arm_kinematics import load_arm
-from soft_arm_kinematics.arm import make_arm
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.segments import pcc
 from soft_arm_kinematics.segments.modal import ModalModel
 from soft_arm_kinematics.segments.section_fit import values_through
-from soft_arm_kinematics.segments.sections import arc_sections, chain_transforms, joint_values
+from soft_arm_kinematics.segments.sections import arc_sections, chain_transforms
 
 bends = st.floats(-np.pi, np.pi)
 planes = st.floats(-2 * np.pi, 2 * np.pi)
 lengths = st.floats(0.05, 0.6)
 counts = st.integers(3, 20)
-SQUID = 'squid_grasper', 'squid_palpation', 'squid_camera', 'squid_light'
 
 
 def arc_end(theta, phi, ell, closing_twist=True):
@@ -65,62 +59,18 @@ def test_joint_limits(call):
         call()
 
 
-@pytest.mark.parametrize('name', [*SQUID, 'modal_bellows', 'four_piece_finger'])
-def test_urdf_chain_of_every_kind_follows_the_robot(name):
-    arm = make_arm(load_robot(name))
-    urdf, rng = robot_urdf(arm.robot), np.random.default_rng(1)
-    for q in [
-        arm.rest_q,
-        *rng.uniform(*arm.q_limits, (3, arm.n_actuators)),
-    ]:
-        poses = link_poses(
-            urdf,
-            dict(zip(joint_names(arm.robot), joint_values(arm.at(q)), strict=True)),
-        )
-        for segment, pose in zip(arm.robot.segment_names, arm.at(q).segment_poses, strict=True):
-            assert poses[f'{arm.robot.base.frame_prefix}{segment}_end'] == pytest.approx(
-                pose, abs=1e-12
-            )
-        for frame in arm.robot.tip_frames:
-            assert poses[frame] == pytest.approx(pose, abs=1e-12)
-
-
-def link_poses(urdf, values):
-    """Poses of all links in the root, by multiplying the URDF's own joints."""
-    tree = ElementTree.fromstring(urdf)
-    poses = {tree.find('link').get('name'): np.eye(4)}
-    for joint in tree.findall('joint'):  # written from base to tip
-        step = np.eye(4)
-        step[:3, 3] = [float(x) for x in joint.find('origin').get('xyz').split()]
-        move = np.eye(4)
-        if joint.get('type') != 'fixed':
-            axis = np.array([float(x) for x in joint.find('axis').get('xyz').split()])
-            value = values[joint.get('name')]
-            limit = joint.find('limit')
-            assert float(limit.get('lower')) - 1e-9 <= value <= float(limit.get('upper')) + 1e-9
-            if joint.get('type') == 'prismatic':
-                move[:3, 3] = axis * value
-            else:
-                move[:3, :3] = Rotation.from_rotvec(axis * value).as_matrix()
-        poses[joint.find('child').get('link')] = (
-            poses[joint.find('parent').get('link')] @ step @ move
-        )
-    return poses
-
-
-def test_urdf_chain_follows_the_arcs(arm):
-    urdf = robot_urdf(arm.robot)
-    lengths_m = np.random.default_rng(4).uniform(*arm.length_limits_m, (10, arm.n_actuators))
-    lengths_m[0] = 0.1
-    for row in lengths_m:
-        poses = link_poses(
-            urdf,
-            dict(zip(joint_names(arm.robot), joint_values(arm.at(row)), strict=True)),
-        )
-        expected = arm.at(row).segment_poses
-        for name, pose in zip(arm.robot.segment_names, expected, strict=True):
-            assert poses[f'soft_arm_{name}_end'] == pytest.approx(pose, abs=1e-12)
-        assert poses['soft_arm_ring'] == pytest.approx(expected[-1], abs=1e-12)
+def test_the_urdf_bends_as_the_kinematics(any_arm, urdf_poses):
+    robot = any_arm.robot
+    random_q = np.random.default_rng(1).uniform(*any_arm.q_limits, (3, any_arm.n_actuators))
+    for q in (any_arm.rest_q, *random_q):
+        shape = any_arm.at(q)
+        poses = urdf_poses(shape)
+        for segment, pose in zip(robot.segment_names, shape.segment_poses, strict=True):
+            end = poses[f'{robot.base.frame_prefix}{segment}_end']
+            assert end == pytest.approx(pose, abs=1e-8)
+        rings = [f'{robot.base.frame_prefix}ring'] if robot.ring else []
+        for frame in (*robot.tip_frames, *rings):
+            assert poses[frame] == pytest.approx(pose, abs=1e-8)
 
 
 COUNT = 10
