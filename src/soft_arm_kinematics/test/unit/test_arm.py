@@ -88,7 +88,8 @@ def test_configuration_of_a_batch_is_that_of_each(any_arm):
     batch = np.random.default_rng(5).uniform(low, high, (2, 3, any_arm.n_actuators))
     shapes = any_arm.at(batch)
     one = any_arm.at(batch[1, 2])
-    for name in ('tip_pose', 'theta_rad', 'phi_rad', 'ell_m', 'arcs', 'tip_jacobian'):
+    jacobians = 'tip_jacobian', 'twist_jacobian'
+    for name in ('tip_pose', 'theta_rad', 'phi_rad', 'ell_m', 'arcs', *jacobians):
         assert getattr(shapes, name)[1, 2] == pytest.approx(getattr(one, name), abs=1e-12)
     assert shapes.backbone(4)[1, 2] == pytest.approx(one.backbone(4), abs=1e-14)
 

@@ -221,9 +221,20 @@ def test_an_end_of_the_range_is_never_held_out():
     assert len(seen) > 5 and set(seen) == {(P[0], P[-1])}
 
 
+THREE_PA = np.array([0.0, 1e4, 2e4])
+
+
 @pytest.mark.parametrize(
     'arguments',
-    [(P[:2], P[:2]), (P, np.full(15, np.nan)), (P, TRUTHS['cubic'], 'parabola'), (P, -P)],
+    [
+        (P[:2], P[:2]),
+        (P, np.full(15, np.nan)),
+        (P, TRUTHS['cubic'], 'parabola'),
+        (P, -P),
+        (np.array([0.0, 0.0, 1e4]), np.array([0.1, 0.1, 0.11]), 'exponential'),
+        (THREE_PA, np.array([0.1, 0.09, 0.08]), 'exponential'),
+        (THREE_PA, np.array([0.1, 0.2, 0.1]), 'exponential'),
+    ],
 )
 def test_bad_data_are_one_clear_line(arguments):
     with pytest.raises(CurveError) as caught:

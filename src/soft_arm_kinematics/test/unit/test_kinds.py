@@ -10,7 +10,6 @@ from soft_arm_kinematics.backends.fast_fk import fk_batch
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.ik.inverse import InverseKinematics
 from soft_arm_kinematics.ik.refine import twist_jacobian_batch
-from soft_arm_kinematics.segments import pcc
 from soft_arm_kinematics.workspace.reachable import reachable_set
 from soft_arm_kinematics.workspace.table import build_table
 
@@ -27,37 +26,6 @@ def test_compiled_poses_beyond_one_turn():
     assert fk_batch(make_arm(arm), q) == pytest.approx(make_arm(arm).at(q).tip_pose, abs=1e-13)
     jacobians = make_arm(arm).at(q).twist_jacobian
     assert twist_jacobian_batch(make_arm(arm), q) == pytest.approx(jacobians, abs=1e-11)
-
-
-def test_finger_is_the_papers_product():
-    """T_piece = [Rz(phi) Ry(theta) | p], whatever the sign of theta."""
-    arm = make_arm(load_robot('four_piece_finger'))
-    for pressure_pa in (-80e3, 0.0, 100e3):
-        pose = np.eye(4)
-        for segment in arm.robot.segments:
-            theta = np.polynomial.polynomial.polyval(
-                pressure_pa / 1e5, segment.theta_coefficients_rad
-            )
-            piece = np.eye(4)
-            piece[:3, :3] = [
-                [np.cos(theta), 0, np.sin(theta)],
-                [0, 1, 0],
-                [-np.sin(theta), 0, np.cos(theta)],
-            ]
-            ratio = (1 - np.cos(theta)) / theta if theta else 0.0
-            piece[:3, 3] = segment.length_m * np.array(
-                [ratio, 0.0, np.sin(theta) / theta if theta else 1.0]
-            )
-            pose = pose @ piece
-        assert arm.at([pressure_pa]).tip_pose == pytest.approx(pose, abs=1e-14)
-
-
-def test_smooth_through_zero_bend_to_third_order():
-    """The remainder after the third-order series falls with the fourth power."""
-    theta = np.logspace(-2.5, -1, 10)
-    tips = pcc.arc_transforms(pcc.arcs_from_polar(theta, 0.0, 1.0))[:, :3, 3]
-    series = np.stack([theta / 2 - theta**3 / 24, 0.0 * theta, 1 - theta**2 / 6], axis=-1)
-    assert np.abs(tips - series).max(axis=1) == pytest.approx(theta**4 / 120, rel=0.01)
 
 
 def test_solutions_of_tendon_limbs_have_no_pressures():
@@ -99,15 +67,6 @@ def test_volume_of_a_limb_is_the_integral():
         # Three standard errors.
         assert reachable.volume_m3 == pytest.approx(exact_m3, abs=1.5 * reachable.volume_error_m3)
         assert reachable.volume_error_m3 < 0.06 * exact_m3
-
-
-def test_volume_does_not_depend_on_the_cells(paper_arm):
-    table = build_table(paper_arm, 100_000)
-    coarse, fine = reachable_set(paper_arm, table, 12), reachable_set(paper_arm, table, 20, seed=1)
-    assert coarse.volume_m3 == pytest.approx(
-        fine.volume_m3, abs=1.5 * np.hypot(coarse.volume_error_m3, fine.volume_error_m3)
-    )
-    assert fine.volume_error_m3 < 0.01 * fine.volume_m3
 
 
 def test_reachable_set_of_two_modules(paper_arm):

@@ -9,7 +9,6 @@ from soft_arm_description.calibration import CalibrationError, save_calibration
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.calibration.curve_families import Exponential
-from soft_arm_kinematics.calibration.curve_fit import fit_best
 from soft_arm_kinematics.calibration.pressure_length import (
     PressureLength,
     curve_of_robot_file,
@@ -33,20 +32,6 @@ def test_three_points_give_the_papers_exponential():
     growth_per_pa = CURVE.curves[0].growth_per_pa
     assert 1.0 / growth_per_pa == pytest.approx(93.63e3, rel=1e-4)
     assert CURVE.slopes(np.zeros(6))[0] / growth_per_pa == pytest.approx(51.46e-3, rel=1e-3)
-
-
-@given(inside_pa)
-def test_both_directions_are_inverse(pressures_pa):
-    assert CURVE.pressures(CURVE.lengths(pressures_pa)) == pytest.approx(pressures_pa, abs=1e-6)
-
-
-@given(inside_pa, inside_pa)
-def test_more_pressure_is_longer(first_pa, second_pa):
-    apart = np.abs(first_pa - second_pa) > 1e-3
-    assert np.all(
-        np.sign(CURVE.lengths(second_pa) - CURVE.lengths(first_pa))[apart]
-        == np.sign(second_pa - first_pa)[apart]
-    )
 
 
 @given(inside_pa.map(lambda p: 0.99 * p))
@@ -89,20 +74,6 @@ def test_extrapolation_is_refused(value_pa, words):
     assert all(word in str(caught.value) for word in words)
     with pytest.raises(CurveError):
         CURVE.pressures(np.full(6, 0.196))
-
-
-@pytest.mark.parametrize(
-    'pressures_pa, lengths_m',
-    [
-        ([0.0, 0.0, 1e4], [0.1, 0.1, 0.11]),
-        ([0.0, 1e4, 2e4], [0.1, 0.09, 0.08]),
-        ([0.0, 1e4, 2e4], [0.1, np.nan, 0.12]),
-        ([0.0, 1e4, 2e4], [0.1, 0.2, 0.1]),
-    ],
-)
-def test_data_without_a_rising_curve_are_refused(pressures_pa, lengths_m):
-    with pytest.raises(CurveError):
-        fit_best(np.array(pressures_pa), np.array(lengths_m), 'exponential')
 
 
 def test_saved_curve_comes_back(tmp_path):

@@ -3,9 +3,6 @@
 These are the shipped robots, and chains of all kinds in both closing-twist conventions.
 """
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -78,7 +75,7 @@ def test_arcs_to_lengths_to_arcs(arm, seed):
 @some
 @given(seeds)
 def test_poses_form_the_group_of_rigid_motions(any_arm, seed):
-    """R R^T = I and det R = 1; T T^-1 = I."""
+    """R R^T = I and det R = 1."""
     q = drawn(any_arm, seed)
     poses = any_arm.at(q).segment_poses
     rotations = poses[:, :3, :3]
@@ -86,11 +83,6 @@ def test_poses_form_the_group_of_rigid_motions(any_arm, seed):
         np.broadcast_to(np.eye(3), rotations.shape), abs=1e-13
     )
     assert np.linalg.det(rotations) == pytest.approx(np.ones(len(poses)), abs=1e-13)
-    inverse = np.eye(4)
-    inverse[:3, :3], inverse[:3, 3] = rotations[-1].T, -rotations[-1].T @ poses[-1, :3, 3]
-    assert poses[-1] @ inverse == pytest.approx(np.eye(4), abs=1e-13) and inverse @ poses[
-        -1
-    ] == pytest.approx(np.eye(4), abs=1e-13)
 
 
 def scaled_content(value, scale, key=''):
@@ -140,37 +132,15 @@ def test_nan_and_wrong_shapes_are_refused(any_arm, name, bad):
     assert '\n' not in str(caught.value)
 
 
-@pytest.mark.parametrize('name', ['lengths_from_arcs'])
 @pytest.mark.parametrize(
     'arcs', [np.full((2, 3), np.nan), np.zeros((3, 3)), np.zeros((2, 2)), np.zeros(6)]
 )
-def test_bad_arcs_are_refused(paper_arm, name, arcs):
+def test_bad_arcs_are_refused(paper_arm, arcs):
     with pytest.raises(KinematicsError, match='arcs'):
-        getattr(paper_arm, name)(arcs)
+        paper_arm.lengths_from_arcs(arcs)
 
 
 @pytest.mark.parametrize('function', [pcc.arc_transforms, pcc.polar_from_arcs])
 def test_arcs_have_three_numbers(function):
     with pytest.raises(KinematicsError, match='shape'):
         function(np.zeros((5, 2)))
-
-
-def test_the_library_imports_without_ros_and_without_torch():
-    """Import every module outside `ros/` where ROS cannot be imported; none imports torch."""
-    code = """
-import importlib, pkgutil, sys
-ros = 'rclpy soft_arm_msgs soft_arm_node_kit geometry_msgs sensor_msgs std_msgs tf2_ros'
-for name in ros.split():
-    sys.modules[name] = None
-import soft_arm_kinematics
-modules = pkgutil.walk_packages(soft_arm_kinematics.__path__, 'soft_arm_kinematics.')
-names = [m.name for m in modules if '.ros' not in m.name]
-names.remove('soft_arm_kinematics.backends.torch_batch')
-for name in names:
-    importlib.import_module(name)
-print(len(names), 'torch' in sys.modules)
-"""
-    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    count, has_torch = done.stdout.split()
-    assert int(count) > 30 and has_torch == 'False'
