@@ -34,7 +34,6 @@ setup(
     license='Apache-2.0',
     entry_points={
         'softarm.vision': [
-            'draw = soft_arm_training.cli.vision_draw:main',
             'extract = soft_arm_training.cli.vision_extract:main',
             'label = soft_arm_training.cli.vision_label:main',
         ],

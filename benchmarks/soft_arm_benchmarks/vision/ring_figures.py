@@ -56,7 +56,6 @@ def masks_and_poses(options: Namespace, ring: Ring) -> dict:
             'held_out',
             options.frames,
             seed=options.seed,
-            scale=1.0,
             ringless_share=share,
             first=int(share) * 100_000,
             camera=options.domain,

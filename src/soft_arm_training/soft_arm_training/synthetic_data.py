@@ -22,9 +22,9 @@ from soft_arm_vision.errors import VisionError
 from soft_arm_vision.segmentation.yolact.input_channels import reduced_depth
 
 RING_CLASSES = ('ring',)
-RINGLESS_SHARE = 0.3
+RINGLESS_SHARE = 0.3  # of the frames to train on
 BLOCK = 100  # frames per task of a worker process
-MIN_LABELLED_PX = 25  # smallest labelled area of a ring, at 320 x 240
+MIN_LABELLED_PX = 100  # smallest labelled area of a ring
 
 
 def ring_samples(
@@ -33,7 +33,6 @@ def ring_samples(
     count: int,
     *,
     seed: int,
-    scale: float,
     ringless_share: float,
     first: int = 0,
     camera: str = 'virtual',
@@ -45,7 +44,6 @@ def ring_samples(
         domain: 'training' or 'held_out'.
         count: Number of frames.
         seed: Of the set.
-        scale: Size of the picture relative to the camera's.
         ringless_share: Share of the frames that show no ring.
         first: Number of the first frame.
         camera: 'virtual' or 'stereo', see `scaled_camera`.
@@ -55,7 +53,7 @@ def ring_samples(
     """
     try:
         robot = load_robot(robot_name)
-        scenes = RandomScenes(robot, domain, seed, scaled_camera(robot, scale, camera))
+        scenes = RandomScenes(robot, domain, seed, scaled_camera(robot, 1.0, camera))
     except PhysicsError as error:
         raise VisionError(str(error)) from error
     try:
@@ -63,7 +61,7 @@ def ring_samples(
             # The golden ratio spreads the frames with a ring evenly.
             with_ring = (number * 0.6180339887) % 1 >= ringless_share
             frame = scenes.draw(number, with_ring)
-            labelled = frame.ring_mask.sum() >= MIN_LABELLED_PX * (2 * scale) ** 2
+            labelled = frame.ring_mask.sum() >= MIN_LABELLED_PX
             masks = (
                 frame.ring_mask[None] if labelled else np.zeros((0, *frame.ring_mask.shape), bool)
             )
@@ -74,20 +72,20 @@ def ring_samples(
 
 
 def write_ring_set(
-    folder: Path,
-    robot_name: str,
-    domain: str,
-    count: int,
-    *,
-    seed: int,
-    scale: float = 1.0,
-    ringless_share: float = RINGLESS_SHARE,
-    workers: int = 1,
+    folder: Path, robot_name: str, count: int, *, seed: int, scale: float, workers: int
 ) -> int:
-    """Write a COCO-style data set with a progress bar; return the number of frames.
+    """Write a COCO-style data set to train on, with a progress bar; return the number of frames.
 
     Frames are rendered at the camera's size, and reduced as the segmenter reduces its input. They
     are the same for any number of workers.
+
+    Args:
+        folder: Folder of the set.
+        robot_name: As in `ring_samples`.
+        count: Number of frames.
+        seed: Of the set.
+        scale: Size of the written pictures relative to the camera's.
+        workers: Number of processes that render.
 
     Raises:
         VisionError: If the robot cannot be simulated, or a worker process ends.
@@ -95,7 +93,6 @@ def write_ring_set(
     info = {
         'description': 'rings seen by the virtual camera',
         'robot': robot_name,
-        'domain': domain,
         'seed': seed,
         'scale': scale,
     }
@@ -104,13 +101,12 @@ def write_ring_set(
         name: getattr(image, name)
         for name in ('width_px', 'height_px', 'fx_px', 'fy_px', 'cx_px', 'cy_px')
     }
-    size_px = image.width_px, image.height_px
-    block = partial(_block, robot_name, domain, count, seed, ringless_share, size_px)
+    block = partial(_block, robot_name, count, seed, (image.width_px, image.height_px))
     bar = tqdm(
         _in_processes(block, range(0, count, BLOCK), workers),
         total=count,
         unit=' frames',
-        desc=f'drawing {domain}',
+        desc='drawing rings',
         disable=not sys.stderr.isatty(),
     )
     return coco.write(folder, bar, RING_CLASSES, info)
@@ -128,21 +124,14 @@ def _in_processes(
 
 
 def _block(
-    robot_name: str,
-    domain: str,
-    count: int,
-    seed: int,
-    ringless_share: float,
-    size_px: tuple[int, int],
-    first: int,
+    robot_name: str, count: int, seed: int, size_px: tuple[int, int], first: int
 ) -> list[coco.Sample]:
     samples = ring_samples(
         robot_name,
-        domain,
+        'training',
         min(BLOCK, count - first),
         seed=seed,
-        scale=1.0,
-        ringless_share=ringless_share,
+        ringless_share=RINGLESS_SHARE,
         first=first,
     )
     return [reduced(sample, size_px) for sample in samples]

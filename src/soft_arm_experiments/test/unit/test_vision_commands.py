@@ -6,14 +6,13 @@ from soft_arm_experiments.cli import (
     experiment_reach,
     experiment_ring,
 )
-from soft_arm_training.cli import vision_draw, vision_extract
+from soft_arm_training.cli import vision_extract
 
 
 @pytest.mark.parametrize(
     ('command', 'arguments'),
     [
         (vision_extract, ['BAG', 'FOLDER']),
-        (vision_draw, ['FOLDER', '--frames', '1']),
         (experiment_ring, ['--places', '1']),
     ],
 )

@@ -207,7 +207,6 @@ def _drawn(options: Namespace) -> Path:
         write_ring_set(
             folder,
             options.robot,
-            'training',
             options.frames,
             seed=options.seed,
             scale=SYNTHETIC_SCALE,
