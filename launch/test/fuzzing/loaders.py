@@ -115,10 +115,7 @@ def _csv(header: str, *rows: str) -> bytes:
 
 _COCO = {
     'categories': [{'id': 1, 'name': 'ring'}],
-    'images': [
-        {'id': 0, 'file_name': '000000.png', 'width': 16, 'height': 12,
-         'T_optical_ring': np.eye(4).tolist()}
-    ],
+    'images': [{'id': 0, 'file_name': '000000.png', 'width': 16, 'height': 12}],
     'annotations': [
         {'id': 1, 'image_id': 0, 'category_id': 1, 'visible_share': 0.5,
          'segmentation': {'size': [12, 16], 'counts': [10, 20, 162]}},

@@ -1,4 +1,4 @@
-"""COCO-style data sets on disk: images, instance masks, and optionally depth and pose.
+"""COCO-style data sets on disk: images, instance masks, and optionally depth.
 
 A laboratory's own labels come in the same way: any COCO instance file (polygons, run lengths as a
 list or as a string) beside its pictures. The names of its categories must be the names of the
@@ -24,7 +24,6 @@ from soft_arm_io.yaml_file import YamlFileError, read_json, shown
 from soft_arm_vision.errors import VisionError
 
 LABELS = 'instances.json'
-_Row = Annotated[list[FiniteFloat], Field(min_length=4, max_length=4)]
 _Pixel = Annotated[FiniteFloat, Field(ge=-1e5, le=1e5)]
 
 
@@ -37,7 +36,6 @@ class _Image(TypedDict):
     id: int
     file_name: str
     depth_file_name: NotRequired[str | None]
-    T_optical_ring: NotRequired[Annotated[list[_Row], Field(min_length=4, max_length=4)] | None]
 
 
 class _RunLengths(TypedDict):
@@ -69,7 +67,7 @@ class Sample:
         classes: Index of each instance's class, shape (n,), int.
         depth: Shape (h, w), uint16 mm, 0 = none; None where there is no depth.
         visible_share: Of each instance, shape (n,); 1 where nothing is said.
-        T_optical_ring: Pose of the ring, shape (4, 4); None where it is not known.
+        T_optical_ring: Pose of a rendered ring, shape (4, 4), not written to disk; else None.
     """
 
     rgb: np.ndarray
@@ -97,8 +95,6 @@ def write(folder: Path, samples: Iterable[Sample], classes: tuple[str, ...], inf
         if sample.depth is not None:
             image['depth_file_name'] = f'{number:06d}_depth_mm.png'
             _write_picture(folder / image['depth_file_name'], sample.depth)
-        if sample.T_optical_ring is not None:
-            image['T_optical_ring'] = sample.T_optical_ring.tolist()
         images.append(image)
         for i, mask in enumerate(sample.masks):
             x, y, width, height = cv2.boundingRect(mask.astype(np.uint8))
@@ -181,14 +177,13 @@ def _sample(folder: Path, image: dict, found: list[dict], index: dict[int, int])
     picture = _read_picture(folder, image['file_name'], cv2.IMREAD_COLOR)
     shape = picture.shape[:2]
     masks = np.array([mask_of(a['segmentation'], shape) for a in found]).reshape(-1, *shape)
-    depth_name, T = image.get('depth_file_name'), image.get('T_optical_ring')
+    depth_name = image.get('depth_file_name')
     return Sample(
         np.ascontiguousarray(picture[..., ::-1]),
         masks,
         np.array([index[a['category_id']] for a in found], int),
         None if depth_name is None else _read_picture(folder, depth_name, cv2.IMREAD_UNCHANGED),
         np.array([a.get('visible_share', 1.0) for a in found]),
-        None if T is None else np.array(T),
     )
 
 

@@ -15,10 +15,9 @@ def picture(seed=0):
 def test_written_set_comes_back(tmp_path):
     mask = np.zeros((24, 32), bool)
     mask[5:9, 10:20] = True
-    T = np.eye(4) + 0.5
     depth = np.full((24, 32), 470, np.uint16)
     written = [
-        coco.Sample(picture(0), mask[None], np.array([1]), depth, np.array([0.4]), T),
+        coco.Sample(picture(0), mask[None], np.array([1]), depth, np.array([0.4])),
         coco.Sample(picture(1), np.zeros((0, 24, 32), bool), np.zeros(0, int)),
     ]
     assert coco.write(tmp_path, written, ('arm', 'ring'), {'seed': 3}) == 2
@@ -26,11 +25,8 @@ def test_written_set_comes_back(tmp_path):
     np.testing.assert_array_equal(first.rgb, written[0].rgb)
     np.testing.assert_array_equal(first.masks, mask[None])
     np.testing.assert_array_equal(first.depth, depth)
-    np.testing.assert_allclose(first.T_optical_ring, T)
     assert first.classes.tolist() == [0] and first.visible_share.tolist() == [0.4]
-    assert (
-        second.masks.shape == (0, 24, 32) and second.depth is None and second.T_optical_ring is None
-    )
+    assert second.masks.shape == (0, 24, 32) and second.depth is None
     labels = json.loads((tmp_path / coco.LABELS).read_text())
     assert labels['annotations'][0]['bbox'] == [10, 5, 10, 4] and labels['info'] == {'seed': 3}
 
