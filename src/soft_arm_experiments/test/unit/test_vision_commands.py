@@ -6,19 +6,18 @@ from soft_arm_experiments.cli import (
     experiment_reach,
     experiment_ring,
 )
-from soft_arm_training.cli import vision_extract
+from soft_arm_training.cli import vision_label
 
 
 @pytest.mark.parametrize(
     ('command', 'arguments'),
     [
-        (vision_extract, ['BAG', 'FOLDER']),
+        (vision_label, ['BAG']),
         (experiment_ring, ['--places', '1']),
     ],
 )
 def test_commands_refuse_a_robot_without_a_ring(command, arguments, tmp_path, capsys):
-    paths = {'BAG': str(tmp_path), 'FOLDER': str(tmp_path / 'set')}
-    arguments = [paths.get(argument, argument) for argument in arguments]
+    arguments = [str(tmp_path) if argument == 'BAG' else argument for argument in arguments]
     assert command.main([*arguments, '--robot', 'squid_grasper']) == 2
     error = capsys.readouterr().err
     assert 'ring' in error and error.count('\n') == 1

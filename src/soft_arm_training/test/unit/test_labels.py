@@ -14,11 +14,7 @@ from soft_arm_description.calibration import Measurement, save_calibration
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
 from soft_arm_training import coco
-from soft_arm_training.cli import (
-    train_ring_segmenter,
-    vision_extract,
-    vision_label,
-)
+from soft_arm_training.cli import train_ring_segmenter, vision_label
 from soft_arm_vision.calibration.camera_correction import CameraCorrection
 
 BAG = Path(__file__).parents[3] / 'soft_arm_calibration/test/data/virtual_rig_bag'
@@ -120,5 +116,3 @@ def test_the_depth_camera_is_that_of_the_rig(bag, tmp_path, capsys):
     given = ['--rig', str(rig), '--every', '3']
     assert vision_label.main([str(bag), '--tip-source', 'colour', *given]) == 0
     assert capsys.readouterr().out.startswith('0 pictures')
-    assert vision_extract.main([str(bag), str(tmp_path / 'set'), *given]) == 0
-    assert list(coco.read(tmp_path / 'set', ('ring',))) == []
