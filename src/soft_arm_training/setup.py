@@ -18,7 +18,6 @@ setup(
         'soft_arm_sim',
         'soft_arm_vision',
         'softarm_cli',
-        'matplotlib',
         'numpy',
         'opencv-python-headless',
         'pycocotools',

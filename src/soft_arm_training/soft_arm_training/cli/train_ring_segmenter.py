@@ -115,7 +115,6 @@ def _train(options: Namespace) -> int:
         )
     import torch  # takes seconds: not before --help
 
-    from soft_arm_training.curves import draw_curves
     from soft_arm_training.export import export
     from soft_arm_training.network import save_weights
     from soft_arm_training.training_set import anchor_recall
@@ -132,7 +131,6 @@ def _train(options: Namespace) -> int:
         file=sys.stderr,
     )
     _run(trainer, data, options.output)
-    draw_curves(trainer.progress, options.output / 'curves.png')
     checksum = save_weights(trainer.averaged, options.output / 'weights.pt')
     metadata = {
         'command': _command(options),
