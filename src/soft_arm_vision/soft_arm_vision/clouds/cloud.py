@@ -115,14 +115,3 @@ def back_project_cells(
     )
     rays = intrinsics.rays(np.column_stack([u_mean + offset[1], v_mean + offset[0]]))
     return np.column_stack([rays * z[:, None], z])
-
-
-def voxel_filter(points: np.ndarray, size_m: float) -> np.ndarray:
-    """Return the mean of the points in each occupied cube of edge size_m [m], shape (m, 3)."""
-    if len(points) == 0:
-        return points
-    cells = np.floor((points - points.min(axis=0)) / size_m).astype(np.int64)
-    extent = cells.max(axis=0) + 1
-    keys = (cells[:, 0] * extent[1] + cells[:, 1]) * extent[2] + cells[:, 2]
-    _, owner, count = np.unique(keys, return_inverse=True, return_counts=True)
-    return np.column_stack([np.bincount(owner, points[:, i]) for i in range(3)]) / count[:, None]

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soft_arm_vision.clouds.cloud import voxel_filter
 from soft_arm_vision.clouds.cylinder import perpendiculars
 from soft_arm_vision.clouds.scene_parts import (
     GAP_M,
@@ -16,6 +15,7 @@ from soft_arm_vision.clouds.scene_parts import (
     MIN_PART,
     Part,
     connected_parts,
+    open3d_cloud,
     part_of,
     without_planes,
 )
@@ -108,7 +108,8 @@ def find_cylinder(
         )
     camera = np.zeros(3) if viewpoint is None else np.asarray(viewpoint, float)
     rng, (points, across_m) = np.random.default_rng(seed), _usable(points, camera)
-    thinned = voxel_filter(points, float(np.clip(VOXEL_SHARE * across_m, *VOXELS_M)))
+    voxel_m = float(np.clip(VOXEL_SHARE * across_m, *VOXELS_M))
+    thinned = np.asarray(open3d_cloud(points).voxel_down_sample(voxel_m).points)
     thinned = thinned[rng.permutation(len(thinned))[:MAX_POINTS]]
     whole = part_of(thinned, len(thinned), rng)
     threshold_m = float(np.clip(3 * whole.noise_m, *THRESHOLDS_M))

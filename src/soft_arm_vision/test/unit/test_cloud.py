@@ -1,15 +1,7 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from soft_arm_vision.clouds.cloud import (
-    back_project_cells,
-    depth_in_metres,
-    solid_pixels,
-    voxel_filter,
-)
-from soft_arm_vision.errors import VisionError
+from soft_arm_vision.clouds.cloud import back_project_cells, depth_in_metres, solid_pixels
 from soft_arm_vision.intrinsics import Intrinsics
 
 CAMERA = Intrinsics(64, 48, 60.0, 61.0, 31.5, 23.0)
@@ -32,19 +24,6 @@ def test_window_of_the_image_gives_the_same_points():
     whole = back_project_cells(window, depth_m, CAMERA)
     part = back_project_cells(window[10:20, 30:50], depth_m[10:20, 30:50], CAMERA, (10, 30))
     np.testing.assert_allclose(whole, part, atol=1e-9)
-
-
-def test_distorted_ray_is_the_undistorted_one():
-    k1 = 0.1
-    camera = Intrinsics(64, 48, 60.0, 60.0, 32.0, 24.0, (k1, 0.0, 0.0, 0.0, 0.0))
-    ray = np.array([0.3, -0.2])
-    distorted = ray * (1 + k1 * ray @ ray)
-    np.testing.assert_allclose(camera.rays([60 * distorted + (32.0, 24.0)])[0], ray, atol=1e-4)
-
-
-def test_uncalibrated_camera_is_refused():
-    with pytest.raises(VisionError, match='fx=0'):
-        Intrinsics(64, 48, 0.0, 0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize('bad', [np.nan, np.inf, -0.5, 0.0])
@@ -70,22 +49,3 @@ def test_flying_pixels_and_border_are_dropped():
     assert not kept[20, 20]
     assert not kept[25, 10] and kept[25, 11]
     assert not kept[6, 20] and kept[7, 20]
-
-
-@given(st.integers(0, 2**32 - 1), st.floats(1e-3, 2e-2))
-@settings(max_examples=30)
-def test_voxel_filter_keeps_the_mean_and_thins(seed, size_m):
-    points = np.random.default_rng(seed).uniform(-0.05, 0.05, (300, 3))
-    thinned = voxel_filter(points, size_m)
-    cells = np.floor((points - points.min(axis=0)) / size_m)
-    assert len(thinned) == len(np.unique(cells, axis=0))
-    distance = np.abs(points[:, None] - thinned[None]).max(axis=2).min(axis=1)
-    assert distance.max() <= size_m * (1 + 1e-9)
-
-
-def test_voxel_filter_averages_a_cell():
-    np.testing.assert_allclose(
-        voxel_filter(np.array([[0.0, 0, 0], [1e-3, 0, 0], [0.5, 0, 0]]), 2e-3),
-        [[5e-4, 0, 0], [0.5, 0, 0]],
-    )
-    assert voxel_filter(np.empty((0, 3)), 2e-3).shape == (0, 3)
