@@ -256,16 +256,6 @@ def test_borders_fly_and_holes_are_zero(camera, bent):
     )
 
 
-def test_a_seed_repeats_its_noise(bent):
-    frames = []
-    for seed in (1, 1, 2):
-        camera = VirtualCamera(ROBOT, PARAMETERS, JIG, seed)
-        frames.append(camera.capture(bent.joint_positions()))
-        camera.close()
-    assert (frames[0].depth == frames[1].depth).all() and (frames[0].rgb == frames[1].rgb).all()
-    assert (frames[0].depth != frames[2].depth).any()
-
-
 def test_closing_a_camera_leaves_the_pictures_of_another(camera, bent):
     other = VirtualCamera(ROBOT, PARAMETERS, JIG, 4)
     other.capture(bent.joint_positions())

@@ -120,29 +120,6 @@ def test_noise_is_on_both_and_repeats_with_its_seed(camera):
     assert (depth == 0).mean() == pytest.approx(NOISE.hole_share, abs=0.01)
 
 
-def test_pieces_are_the_kinematics_pieces():
-    """The drawn finger's ends are products of the paper's T (5), out of plane too."""
-    content = ROBOT.model_dump(mode='json', exclude_unset=True)
-    for segment, phi_deg in zip(content['segments'], (12.0, 8.8, 6.0, 3.3), strict=True):
-        segment['phi_deg'] = phi_deg
-    robot, pose = type(ROBOT).model_validate(content), np.eye(4)
-    for segment, theta, end in zip(robot.segments, BENT, ends(robot, BENT), strict=True):
-        c, s = np.cos(segment.phi_rad), np.sin(segment.phi_rad)
-        piece = np.eye(4)
-        piece[:3, :3] = [
-            [c * np.cos(theta), -s, c * np.sin(theta)],
-            [s * np.cos(theta), c, s * np.sin(theta)],
-            [-np.sin(theta), 0, np.cos(theta)],
-        ]
-        piece[:3, 3] = (
-            segment.length_m
-            / theta
-            * np.array([c * (1 - np.cos(theta)), s * (1 - np.cos(theta)), np.sin(theta)])
-        )
-        pose = pose @ piece
-        assert end == pytest.approx(pose, abs=1e-12)
-
-
 @pytest.mark.parametrize('backbone', [np.zeros((16, 4, 4)), np.full((17, 4, 4), np.nan)])
 def test_a_backbone_that_is_none_is_refused(camera, backbone):
     with pytest.raises(SimulationError, match='17 finite'):

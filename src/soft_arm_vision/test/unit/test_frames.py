@@ -165,5 +165,6 @@ def test_an_unusable_camera_info_is_the_reason_until_a_better_one_comes():
     made.take_info(info(distortion_model='equidistant'))
     with pytest.raises(VisionError, match='equidistant'):
         made.frame(*pair)
-    made.take_info(info())
-    made.frame(*pair)
+    for model in ('plumb_bob', 'rational_polynomial', ''):
+        made.take_info(info(distortion_model=model))
+        made.frame(*pair)

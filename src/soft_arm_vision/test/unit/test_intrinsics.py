@@ -1,7 +1,5 @@
 """Impossible intrinsics are rejected."""
 
-from types import SimpleNamespace
-
 import cv2
 import numpy as np
 import pytest
@@ -39,40 +37,6 @@ NAN, INF = float('nan'), float('inf')
 def test_numbers_of_no_camera_are_named(changes, reason):
     with pytest.raises(VisionError, match=reason):
         Intrinsics(**GOOD | changes)
-
-
-def test_usual_lenses_are_taken():
-    for distortion in (
-        (),
-        (0.0,) * 5,
-        (-0.11, 0.0, 0.0, 0.0, 0.0),
-        (0.16, -0.49, 0.0002, -0.0005, 0.44),
-        (0.1, 0.05, 0.0, 0.0),
-    ):
-        Intrinsics(**GOOD | {'distortion': distortion})
-
-
-def test_lens_model_of_a_fish_eye_is_refused():
-    info = SimpleNamespace(
-        width=640,
-        height=480,
-        k=[607.0, 0, 320.0, 0, 607.0, 240.0, 0, 0, 1.0],
-        d=[0.1, 0.0, 0.0, 0.0],
-        r=np.eye(3).ravel(),
-        p=np.zeros(12),
-        binning_x=0,
-        binning_y=0,
-        roi=SimpleNamespace(x_offset=0, y_offset=0, width=0, height=0),
-    )
-    for model in ('plumb_bob', 'rational_polynomial', ''):
-        assert (
-            Intrinsics.of_camera_info(
-                SimpleNamespace(distortion_model=model, **vars(info))
-            ).distortion[0]
-            == 0.1
-        )
-    with pytest.raises(VisionError, match="lens model 'equidistant'"):
-        Intrinsics.of_camera_info(SimpleNamespace(distortion_model='equidistant', **vars(info)))
 
 
 @settings(max_examples=30, deadline=None)

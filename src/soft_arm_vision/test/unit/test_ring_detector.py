@@ -154,13 +154,6 @@ def test_images_of_another_kind_are_named(render_ring, ring, part, kind, reason)
     assert detect(detector, frame).fit is not None
 
 
-def test_images_without_pixels_are_named(render_ring, ring):
-    nothing = {'colour': np.zeros((0, 0, 3), np.uint8), 'depth': np.zeros((0, 0), np.uint16)}
-    assert (
-        'differ in size' in detect(detector_of(ring), render_ring(CENTRE, AXIS), **nothing).reason
-    )
-
-
 def test_recovers_after_a_loss(render_ring, ring):
     detector = detector_of(ring)
     assert detect(detector, render_ring(CENTRE, AXIS)).fit is not None

@@ -48,13 +48,6 @@ def test_ring_of_an_impossible_size_at_its_depth_is_none(segmenter, render_ring)
     assert list(segmenter.segment(frame.colour, 4 * depth_m, frame.intrinsics)) == []
 
 
-def test_pose_from_its_mask(segmenter, ring, render_ring):
-    frame = render_ring(CENTRE, AXIS)
-    detection = RingDetector(ring, segmenter).detect(frame.colour, frame.depth, frame.intrinsics)
-    assert detection.fit is not None, detection.reason
-    assert np.linalg.norm(detection.fit.centre - frame.centre) < 1e-3
-
-
 def test_card_belongs_to_the_network(tmp_path):
     metadata = ExportedYolact().metadata
     assert (
