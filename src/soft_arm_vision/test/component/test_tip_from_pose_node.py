@@ -1,14 +1,10 @@
 """The node in this process, fed with poses of the tracked body over DDS by a probe."""
 
-import time
-
 import numpy as np
 import pytest
-import rclpy
 from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
-from rclpy.executors import SingleThreadedExecutor
 from scipy.spatial.transform import Rotation
 
 from soft_arm_description.calibration import load_calibration
@@ -19,8 +15,8 @@ from soft_arm_node_kit import qos
 from soft_arm_node_kit.ticker import ANSWERS_TOPIC
 from soft_arm_vision.calibration.motion_capture import MotionCapture
 from soft_arm_vision.ros.tip_from_pose_node import TipFromPoseNode
+from system_testing.probe import Probe
 
-DEADLINE_S = 60.0
 NOWHERE = np.block([[np.eye(3), np.full((3, 1), np.nan)], [np.zeros((1, 3)), 1.0]])
 
 
@@ -35,57 +31,40 @@ def pose_message(T, frame, stamp):
     return message
 
 
-class Graph:
+class Graph(Probe):
     """The node, and a probe that plays the motion capture and hears the answers."""
 
-    def __init__(self, *parameters):
-        rclpy.init(args=['--ros-args', '-r', '__ns:=/soft_arm', '-p', 'rig:=virtual', *parameters])
-        self.probe = rclpy.create_node('probe', use_global_arguments=False)
-        self.node = TipFromPoseNode()
-        self.executor = SingleThreadedExecutor()
-        for node in (self.probe, self.node):
-            self.executor.add_node(node)
-        self.poses, self.status, self.answers = [], [], []
-        self.probe.create_subscription(TickAnswer, ANSWERS_TOPIC, self.answers.append, qos.ANSWERS)
-        self.probe.create_subscription(
-            PoseWithCovarianceStamped, '/soft_arm/tip_pose', self.poses.append, qos.STATE
-        )
-        self.probe.create_subscription(
-            DiagnosticArray, '/diagnostics', lambda m: self.status.extend(m.status), qos.STATE
-        )
-        self.body = self.probe.create_publisher(PoseStamped, '/soft_arm/body_pose', qos.STATE)
+    def __init__(self, **parameters):
+        super().__init__('probe', '/soft_arm', [TipFromPoseNode], rig='virtual', **parameters)
+        self.answers = self.listen(TickAnswer, ANSWERS_TOPIC, qos.ANSWERS)
+        self.poses = self.listen(PoseWithCovarianceStamped, '/soft_arm/tip_pose', qos.STATE)
+        self.listen(DiagnosticArray, '/diagnostics', qos.STATE)
+        self.body = self.create_publisher(PoseStamped, '/soft_arm/body_pose', qos.STATE)
+
+    @property
+    def status(self):
+        return [status for array in self.heard['/diagnostics'] for status in array.status]
 
     def until(self, condition, message):
-        end_s = time.monotonic() + DEADLINE_S
-        while not condition():
-            assert time.monotonic() < end_s, [s.message for s in self.status[-2:]]
-            self.body.publish(message)
-            self.executor.spin_once(timeout_sec=0.02)
-
-    def close(self):
-        for node in (self.node, self.probe):
-            node.destroy_node()
-        rclpy.shutdown()
+        self.wait(condition, each=lambda: self.body.publish(message))
 
 
 @pytest.fixture
 def graph():
-    graph = Graph()
-    yield graph
-    graph.close()
+    with Graph() as graph:
+        yield graph
 
 
 @pytest.fixture
 def simulated():
-    graph = Graph('-p', 'use_sim_time:=true')
-    yield graph
-    graph.close()
+    with Graph(use_sim_time='true') as graph:
+        yield graph
 
 
 def test_tip_pose_is_in_the_base_frame_and_its_stamp_corrected_by_the_latency(graph):
     T_base_tip = np.eye(4)
     T_base_tip[:3, 3] = 0.02, -0.01, 0.24
-    stamp = graph.probe.get_clock().now().to_msg()
+    stamp = graph.get_clock().now().to_msg()
     calibration = load_calibration(load_rig('virtual'), MotionCapture, load_robot('two_module_arm'))
     system = calibration.values
     T_world_body = (
@@ -112,7 +91,7 @@ def test_tip_pose_is_in_the_base_frame_and_its_stamp_corrected_by_the_latency(gr
     ],
 )
 def test_unusable_pose_is_ignored_and_reported(graph, T, frame, words):
-    message = pose_message(T, frame, graph.probe.get_clock().now().to_msg())
+    message = pose_message(T, frame, graph.get_clock().now().to_msg())
     graph.until(lambda: any(words in s.message for s in graph.status), message)
     assert not graph.poses
     values = {v.key: v.value for v in graph.status[-1].values}

@@ -3,17 +3,14 @@
 import dataclasses
 import re
 import shutil
-import time
 from contextlib import contextmanager
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import rclpy
 from cv_bridge import CvBridge
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseWithCovarianceStamped, TransformStamped
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.time import Time
 from ros_frames import FRAME, garbage, info_of
 from scipy.spatial.transform import Rotation
@@ -29,8 +26,8 @@ from soft_arm_node_kit import diagnostics, qos
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.ros.tip_from_pose_node import TipFromPoseNode
 from soft_arm_vision.ros.tip_tracker_node import TipTrackerNode
+from system_testing.probe import Probe
 
-DEADLINE_S = 300.0
 T_BASE_CAMERA = np.array([[0, 0, 1, -0.45], [1, 0, 0, 0.01], [0, 1, 0, 0.2], [0, 0, 0, 1.0]])
 SCALE = sensor_of(load_rig('virtual'))[0].depth_scale
 CENTRE, AXIS = np.array([0.03, -0.01, 0.45]), np.array([0.3, 1, 0.1])
@@ -41,55 +38,25 @@ def measured(frame, scale=SCALE, per_mm=1):
     return np.rint(frame.depth * per_mm / scale).astype(np.uint16)
 
 
-class Graph:
-    """The node, a probe that plays the camera, and what it heard."""
+class Graph(Probe):
+    """The node, and a probe that plays the camera and hears the node."""
 
-    def __init__(
-        self, extrinsics_file, *parameters, rig='virtual', depth='aligned_depth_to_color/image_raw'
-    ):
-        rclpy.init(
-            args=[
-                '--ros-args',
-                '-r',
-                '__ns:=/soft_arm',
-                '-p',
-                f'rig:={rig}',
-                '-p',
-                f'extrinsics_file:={extrinsics_file}',
-                *(word for given in parameters for word in ('-p', given)),
-            ]
-        )
-        self.probe = rclpy.create_node('probe', use_global_arguments=False)
-        self.node = TipTrackerNode()
-        self.executor = SingleThreadedExecutor()
-        for node in (self.probe, self.node):
-            self.executor.add_node(node)
-        self.poses, self.tf, self.tf_static, self.status, self.overlays = [], [], [], [], []
-        for kind, topic, profile, store in (
-            (PoseWithCovarianceStamped, '/soft_arm/tip_pose', qos.STATE, self.poses.append),
-            (TFMessage, '/tf', qos.STATE, lambda m: self.tf.extend(m.transforms)),
-            (TFMessage, '/tf_static', qos.LATCHED, lambda m: self.tf_static.extend(m.transforms)),
-            (DiagnosticArray, '/diagnostics', qos.STATE, lambda m: self.status.extend(m.status)),
-        ):
-            self.probe.create_subscription(kind, topic, store, profile)
-        self.info = self.probe.create_publisher(
-            CameraInfo, '/soft_arm/color/camera_info', qos.STATE
-        )
-        self.colour = self.probe.create_publisher(Image, '/soft_arm/color/image_raw', qos.IMAGE)
-        self.depth = self.probe.create_publisher(Image, f'/soft_arm/{depth}', qos.IMAGE)
+    def __init__(self, extrinsics_file, rig='virtual', depth='aligned_depth_to_color/image_raw'):
+        parameters = {'rig': rig, 'extrinsics_file': extrinsics_file}
+        super().__init__('probe', '/soft_arm', [TipTrackerNode], **parameters)
+        (self.node,) = self.nodes
+        self.poses = self.listen(PoseWithCovarianceStamped, '/soft_arm/tip_pose', qos.STATE)
+        self.tf = self.listen(TFMessage, '/tf', qos.STATE)
+        self.tf_static = self.listen(TFMessage, '/tf_static', qos.LATCHED)
+        self.listen(DiagnosticArray, '/diagnostics', qos.STATE)
+        self.info = self.create_publisher(CameraInfo, '/soft_arm/color/camera_info', qos.STATE)
+        self.colour = self.create_publisher(Image, '/soft_arm/color/image_raw', qos.IMAGE)
+        self.depth = self.create_publisher(Image, f'/soft_arm/{depth}', qos.IMAGE)
         self.bridge, self.sent = CvBridge(), 0
 
-    def until(self, condition, each=lambda: None):
-        end_s, next_s = time.monotonic() + DEADLINE_S, 0.0
-        while not condition():
-            assert time.monotonic() < end_s, (
-                f'not within {DEADLINE_S} s: {len(self.poses)} poses, '
-                f'{[s.message for s in self.status[-2:]]}'
-            )
-            if time.monotonic() > next_s:
-                next_s = time.monotonic() + 0.1
-                each()
-            self.executor.spin_once(timeout_sec=0.05)
+    @property
+    def status(self):
+        return [status for array in self.heard['/diagnostics'] for status in array.status]
 
     def send(self, frame, depth_delay_s=0.0, frame_id=FRAME, depth=None, depth_frame=None):
         """Publish one frameset; its stamp [ns]."""
@@ -108,12 +75,6 @@ class Graph:
         self.depth.publish(depth)
         return stamp_ns
 
-    def close(self):
-        self.executor.shutdown()
-        self.node.destroy_node()
-        self.probe.destroy_node()
-        rclpy.try_shutdown()
-
 
 def extrinsics_file(folder):
     points = np.random.default_rng(0).uniform(-0.1, 0.1, (20, 3)) + CENTRE
@@ -128,16 +89,13 @@ def extrinsics_file(folder):
 
 @contextmanager
 def running(*arguments, **options):
-    graph = Graph(*arguments, **options)
-    try:
-        graph.until(
+    with Graph(*arguments, **options) as graph:
+        graph.wait(
             lambda: all(
                 topic.get_subscription_count() for topic in (graph.info, graph.colour, graph.depth)
             )
         )
         yield graph
-    finally:
-        graph.close()
 
 
 @pytest.fixture
@@ -148,7 +106,7 @@ def graph(tmp_path):
 
 def test_pose_is_in_the_base_frame_with_the_images_stamp(graph, render_ring):
     frame = render_ring(CENTRE, AXIS)
-    graph.until(lambda: graph.poses and graph.tf, each=lambda: graph.send(frame))
+    graph.wait(lambda: graph.poses and graph.tf, each=lambda: graph.send(frame))
     message = graph.poses[0]
     assert message.header.frame_id == 'soft_arm_base_link'
     assert Time.from_msg(message.header.stamp).nanoseconds % 100_000_000 == 0
@@ -163,7 +121,7 @@ def test_pose_is_in_the_base_frame_with_the_images_stamp(graph, render_ring):
     covariance = np.reshape(message.pose.covariance, (6, 6))
     assert np.all(np.linalg.eigvalsh(covariance) > 0)
     assert axis @ covariance[3:, 3:] @ axis > 1  # the rotation about the axis is not known
-    transform = graph.tf[0]
+    transform = graph.tf[0].transforms[0]
     assert (transform.header.frame_id, transform.child_frame_id) == (
         'soft_arm_base_link',
         'soft_arm_tip_by_vision',
@@ -177,9 +135,7 @@ def test_depth_is_corrected_by_the_scale_of_the_rig(tmp_path, render_ring):
     file = rig / 'calibration' / 'depth_sensor.yaml'
     file.write_text(re.sub('depth_scale: .*', 'depth_scale: 1.02', file.read_text()))
     with running(extrinsics_file(tmp_path), rig=rig) as graph:
-        graph.until(
-            lambda: graph.poses, each=lambda: graph.send(frame, depth=measured(frame, 1.02))
-        )
+        graph.wait(lambda: graph.poses, each=lambda: graph.send(frame, depth=measured(frame, 1.02)))
         position = graph.poses[0].pose.pose.position
     truth = T_BASE_CAMERA[:3, :3] @ frame.centre + T_BASE_CAMERA[:3, 3]
     np.testing.assert_allclose([position.x, position.y, position.z], truth, atol=1e-3)
@@ -194,15 +150,13 @@ def test_depth_from_its_own_camera_is_aligned_here(tmp_path, render_ring):
     with (rig / 'rig.yaml').open('a') as file:
         file.write('camera: {depth_unit_m: 1.0e-4, align_depth: true}\n')
     with running(extrinsics_file(tmp_path), rig=rig, depth='depth/image_rect_raw') as graph:
-        depth_info = graph.probe.create_publisher(
-            CameraInfo, '/soft_arm/depth/camera_info', qos.STATE
-        )
+        depth_info = graph.create_publisher(CameraInfo, '/soft_arm/depth/camera_info', qos.STATE)
 
         def send():
             depth_info.publish(info_of(frame))
             graph.send(frame, depth=depth, depth_frame='camera_depth_optical_frame')
 
-        graph.until(
+        graph.wait(
             lambda: graph.status and 'no transform from' in graph.status[-1].message, each=send
         )
         assert not graph.poses
@@ -211,9 +165,9 @@ def test_depth_from_its_own_camera_is_aligned_here(tmp_path, render_ring):
         beside.transform.translation.x, beside.transform.translation.y = beside_m[:2]
         beside.transform.translation.z = beside_m[2]
         beside.transform.rotation.w = 1.0
-        broadcaster = StaticTransformBroadcaster(graph.probe)
+        broadcaster = StaticTransformBroadcaster(graph)
         broadcaster.sendTransform(beside)
-        graph.until(lambda: graph.poses, each=send)
+        graph.wait(lambda: graph.poses, each=send)
         position = graph.poses[-1].pose.pose.position
     truth = T_BASE_CAMERA[:3, :3] @ frame.centre + T_BASE_CAMERA[:3, 3]
     np.testing.assert_allclose([position.x, position.y, position.z], truth, atol=1.5e-3)
@@ -221,27 +175,27 @@ def test_depth_from_its_own_camera_is_aligned_here(tmp_path, render_ring):
 
 def test_lost_ring_stops_the_pose_says_why_and_comes_back(graph, render_ring):
     seen, lost = render_ring(CENTRE, AXIS), render_ring(CENTRE, AXIS, ring_present=False)
-    graph.until(lambda: graph.poses, each=lambda: graph.send(seen))
+    graph.wait(lambda: graph.poses, each=lambda: graph.send(seen))
     first_lost_ns = graph.send(lost)
-    graph.until(
+    graph.wait(
         lambda: graph.status and graph.status[-1].message == 'ring lost: no ring in view',
         each=lambda: graph.send(lost),
     )
     assert all(Time.from_msg(pose.header.stamp).nanoseconds < first_lost_ns for pose in graph.poses)
-    graph.until(lambda: graph.status[-1].message == 'ring in view', each=lambda: graph.send(seen))
+    graph.wait(lambda: graph.status[-1].message == 'ring in view', each=lambda: graph.send(seen))
 
 
 def test_colour_and_depth_of_different_times_are_never_paired(graph, render_ring):
     frame = render_ring(CENTRE, AXIS)
     for late_ms in (30, 130):
         words = f'stamps of colour and depth differ by {late_ms} ms'
-        graph.until(
+        graph.wait(
             lambda words=words: graph.status and words in graph.status[-1].message,
             each=lambda late_ms=late_ms: graph.send(frame, depth_delay_s=1e-3 * late_ms),
         )
         assert late_ms == 130 or not graph.poses  # frames in flight may still give poses
         graph.poses.clear()
-        graph.until(
+        graph.wait(
             lambda: graph.poses and graph.status[-1].message == 'ring in view',
             each=lambda: graph.send(frame),
         )
@@ -249,11 +203,11 @@ def test_colour_and_depth_of_different_times_are_never_paired(graph, render_ring
 
 def test_camera_that_restarts_is_missed_and_found_again(graph, render_ring):
     frame = render_ring(CENTRE, AXIS)
-    graph.until(lambda: graph.poses and graph.status, each=lambda: graph.send(frame))
-    graph.until(lambda: 'is the camera running' in graph.status[-1].message)
+    graph.wait(lambda: graph.poses and graph.status, each=lambda: graph.send(frame))
+    graph.wait(lambda: 'is the camera running' in graph.status[-1].message)
     graph.sent = 0  # its clock restarts
     graph.poses.clear()
-    graph.until(
+    graph.wait(
         lambda: graph.poses and graph.status[-1].message == 'ring in view',
         each=lambda: graph.send(frame),
     )
@@ -261,7 +215,7 @@ def test_camera_that_restarts_is_missed_and_found_again(graph, render_ring):
 
 def test_garbage_is_left_out_with_a_reason_and_survived(graph, render_ring):
     frame = render_ring(CENTRE, AXIS)
-    graph.until(lambda: graph.poses, each=lambda: graph.send(frame))
+    graph.wait(lambda: graph.poses, each=lambda: graph.send(frame))
     for number, (info, (colour, depth)) in enumerate(garbage(frame)):
         graph.node.trouble = None
 
@@ -271,14 +225,14 @@ def test_garbage_is_left_out_with_a_reason_and_survived(graph, render_ring):
             ):
                 publisher.publish(message)
 
-        graph.until(lambda: graph.node.trouble, each=send)
+        graph.wait(lambda: graph.node.trouble, each=send)
         if number:  # the first may meet the camera info before
             assert colour.header.stamp not in [pose.header.stamp for pose in graph.poses], (
                 f'{number}: {graph.node.trouble}'
             )
         assert graph.node.trouble.count('\n') == 0 and len(graph.node.trouble) <= 300
     graph.poses.clear()
-    graph.until(lambda: graph.poses and not graph.node.trouble, each=lambda: graph.send(frame))
+    graph.wait(lambda: graph.poses and not graph.node.trouble, each=lambda: graph.send(frame))
 
 
 def test_camera_that_was_moved_is_named_and_gives_no_pose(graph, render_ring):
@@ -296,7 +250,7 @@ def test_camera_that_was_moved_is_named_and_gives_no_pose(graph, render_ring):
     for _ in range(5):
         graph.node._watch.update(moved.colour)
     assert graph.node._watch.moved
-    graph.until(
+    graph.wait(
         lambda: graph.status and 'the camera has moved' in graph.status[-1].message,
         each=lambda: graph.send(moved),
     )
@@ -304,15 +258,20 @@ def test_camera_that_was_moved_is_named_and_gives_no_pose(graph, render_ring):
 
 
 def test_cameras_frames_hang_in_the_base_frame(graph):
-    broadcaster = StaticTransformBroadcaster(graph.probe)
+    broadcaster = StaticTransformBroadcaster(graph)
     link = TransformStamped(child_frame_id=FRAME)
     link.header.frame_id = 'camera_link'
     link.transform.translation.y = 0.015
     link.transform.rotation.x = link.transform.rotation.z = -0.5
     link.transform.rotation.y = link.transform.rotation.w = 0.5
     broadcaster.sendTransform(link)
-    graph.until(lambda: any(t.child_frame_id == 'camera_link' for t in graph.tf_static))
-    placed = next(t for t in graph.tf_static if t.child_frame_id == 'camera_link')
+
+    def placed():
+        transforms = (t for message in graph.tf_static for t in message.transforms)
+        return next((t for t in transforms if t.child_frame_id == 'camera_link'), None)
+
+    graph.wait(placed)
+    placed = placed()
     assert placed.header.frame_id == 'soft_arm_base_link'
     turn = Rotation.from_quat([getattr(placed.transform.rotation, i) for i in 'xyzw'])
     origin = np.array([getattr(placed.transform.translation, i) for i in 'xyz'])
@@ -321,11 +280,9 @@ def test_cameras_frames_hang_in_the_base_frame(graph):
 
 def test_overlay_is_drawn_on_demand(graph, render_ring):
     frame = render_ring(CENTRE, AXIS)
-    graph.probe.create_subscription(
-        Image, '/soft_arm/tip_tracker/debug/overlay', graph.overlays.append, qos.SENSOR
-    )
-    graph.until(lambda: graph.overlays, each=lambda: graph.send(frame))
-    assert (graph.overlays[0].width, graph.overlays[0].encoding) == (640, 'rgb8')
+    overlays = graph.listen(Image, '/soft_arm/tip_tracker/debug/overlay', qos.SENSOR)
+    graph.wait(lambda: overlays, each=lambda: graph.send(frame))
+    assert (overlays[0].width, overlays[0].encoding) == (640, 'rgb8')
 
 
 def test_first_picture_that_takes_long_is_told_as_compiling(graph, monkeypatch):
@@ -343,21 +300,16 @@ def test_first_picture_that_takes_long_is_told_as_compiling(graph, monkeypatch):
 @pytest.mark.parametrize(
     ('node', 'parameters', 'message'),
     [
-        (TipTrackerNode, [], 'rig'),
-        (TipFromPoseNode, [], 'rig'),
-        (TipTrackerNode, ['rig:=virtual', 'robot:=modal_bellows'], 'modal_bellows has no ring'),
+        (TipTrackerNode, {}, 'rig'),
+        (TipFromPoseNode, {}, 'rig'),
+        (TipTrackerNode, {'rig': 'virtual', 'robot': 'modal_bellows'}, 'modal_bellows has no ring'),
         (
             TipTrackerNode,
-            ['rig:=virtual', 'extrinsics_file:=/none.yaml'],
+            {'rig': 'virtual', 'extrinsics_file': '/none.yaml'},
             'softarm calibrate extrinsics',
         ),
     ],
 )
 def test_node_refuses_to_start(node, parameters, message):
-    given = [word for parameter in parameters for word in ('-p', parameter)]
-    rclpy.init(args=['--ros-args', *given] if given else [])
-    try:
-        with pytest.raises(ValueError, match=message):
-            node()
-    finally:
-        rclpy.try_shutdown()
+    with pytest.raises(ValueError, match=message):
+        Probe(nodes=[node], **parameters)
