@@ -51,8 +51,7 @@ def tabletop(
         body: cylinder (solid or hollow, with or without a handle), sphere, box or none.
         clutter: Boxes and a ball beside and in front of it.
         noise: Factor on the disparity's noise.
-        crop: whole, ball (near the cylinder), object (without the table) or part (a strip is
-            missing).
+        crop: whole, or object (without the table).
     """
     rng = np.random.default_rng(seed)
     tilt, distance_m = rng.uniform(np.radians(20), np.radians(50)), rng.uniform(0.5, 1.5)
@@ -78,23 +77,9 @@ def tabletop(
     elif body == 'sphere':
         depth = np.minimum(depth, _sphere(rays, foot + radius_m * up, radius_m))
     elif body == 'box':
-        turn = rng.uniform(0, np.pi / 2)
-        corner = np.array(
-            [
-                np.cos(turn) * side + np.sin(turn) * front,
-                np.cos(turn) * front - np.sin(turn) * side,
-                up,
-            ]
-        )
-        depth = np.minimum(
-            depth,
-            _box(
-                rays,
-                middle,
-                corner,
-                np.array([radius_m, radius_m * rng.uniform(0.6, 1.4), 0.5 * height_m]),
-            ),
-        )
+        corner = _turned(rng.uniform(0, np.pi / 2), side, front, up)
+        half = np.array([radius_m, radius_m * rng.uniform(0.6, 1.4), 0.5 * height_m])
+        depth = np.minimum(depth, _box(rays, middle, corner, half))
     if handle:
         turn = rng.uniform(0, 2 * np.pi)
         outward = np.cos(turn) * side + np.sin(turn) * front
@@ -104,34 +89,27 @@ def tabletop(
             )
             depth = np.minimum(depth, _sphere(rays, joint, 0.006))
     for _ in range(3 * clutter):
-        place = (
-            foot
-            + rng.choice([-1, 1]) * rng.uniform(0.11, 0.25) * side
-            + rng.uniform(-0.15, 0.2) * front
-        )
-        turn = rng.uniform(0, np.pi / 2)
-        corner = np.array(
-            [
-                np.cos(turn) * side + np.sin(turn) * front,
-                np.cos(turn) * front - np.sin(turn) * side,
-                up,
-            ]
-        )
+        beside = rng.choice([-1, 1]) * rng.uniform(0.11, 0.25) * side
+        place = foot + beside + rng.uniform(-0.15, 0.2) * front
+        corner = _turned(rng.uniform(0, np.pi / 2), side, front, up)
         size = rng.uniform(0.015, 0.05, 3)
         depth = np.minimum(depth, _box(rays, place + size[2] * up, corner, size))
     if clutter:
         ball_m = rng.uniform(0.02, 0.04)
-        depth = np.minimum(
-            depth,
-            _sphere(
-                rays,
-                foot + rng.choice([-1, 1]) * rng.uniform(0.1, 0.2) * side + ball_m * up,
-                ball_m,
-            ),
-        )
+        beside = rng.choice([-1, 1]) * rng.uniform(0.1, 0.2) * side
+        depth = np.minimum(depth, _sphere(rays, foot + beside + ball_m * up, ball_m))
     points = _seen(rays, depth, rng, noise)
-    points = points[_cropped(points, crop, middle, up, radius_m, height_m, rng)]
+    if crop == 'object':
+        offset = points - middle
+        near = np.linalg.norm(offset, axis=1) < 1.2 * np.hypot(radius_m, 0.5 * height_m)
+        points = points[near & (offset @ up + 0.5 * height_m > 0.006 + 0.003 * middle[2] ** 2)]
     return Scene(points, middle, up, radius_m, wall_m)
+
+
+def _turned(angle, side, front, up):
+    """Rows: the axes of a box on the table."""
+    c, s = np.cos(angle), np.sin(angle)
+    return np.array([c * side + s * front, c * front - s * side, up])
 
 
 def _seen(rays, depth, rng, noise) -> np.ndarray:
@@ -151,24 +129,6 @@ def _seen(rays, depth, rng, noise) -> np.ndarray:
     disparity = np.round(disparity / step) * step
     seen = (depth < FAR_M) & (rng.random(depth.shape) > 0.02)
     return (rays * (FOCAL_BASELINE_PX_M / disparity)[..., None])[seen]
-
-
-def _cropped(points, crop, middle, up, radius_m, height_m, rng) -> np.ndarray:
-    offset = points - middle
-    above, away = offset @ up + 0.5 * height_m, np.linalg.norm(offset, axis=1)
-    if crop == 'ball':
-        return away < 1.3 * np.hypot(radius_m, 0.5 * height_m)
-    if crop == 'object':
-        return (away < 1.2 * np.hypot(radius_m, 0.5 * height_m)) & (
-            above > 0.006 + 0.003 * middle[2] ** 2
-        )
-    if crop == 'part':
-        away = np.linalg.norm(offset - (offset @ up)[:, None] * up, axis=1)
-        low = rng.uniform(0.1, 0.4)
-        return (
-            (away < radius_m + 0.05) & (above > low * height_m) & (above < (low + 0.5) * height_m)
-        )
-    return np.ones(len(points), bool)
 
 
 def _plane(rays, point, normal, side, front):

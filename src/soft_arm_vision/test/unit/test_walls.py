@@ -6,13 +6,13 @@ from soft_arm_vision.clouds.cylinder import perpendiculars, truncated_costs, tuk
 from soft_arm_vision.clouds.walls import Wall, hypotheses, on_wall, settle
 
 CAMERA = np.zeros(3)
-RADIUS_M = 0.045
+RADIUS_M, THRESHOLD_M = 0.045, 3e-3
 
 
-def wall(rng, *, n=2000, sigma_m=0.0, outliers=0.0, height_m=0.024, radius_m=RADIUS_M):
+def wall(rng, *, n=2000, sigma_m=0.0, outliers=0.0, height_m=0.024):
     """Half a wall about y through (0, 0, 0.45), seen from the origin."""
     angle = rng.uniform(-1.3, 1.3, n)
-    r = radius_m + rng.normal(0, sigma_m, n)
+    r = RADIUS_M + rng.normal(0, sigma_m, n)
     points = np.column_stack(
         [r * np.sin(angle), rng.uniform(-height_m / 2, height_m / 2, n), 0.45 - r * np.cos(angle)]
     )
@@ -25,21 +25,15 @@ def angle_deg(a, b):
     return np.degrees(np.arccos(min(1.0, abs(a @ b))))
 
 
-def best_wall(points, radius_m, rng, free_radius=False):
-    """The wall of most points, fitted, and its share of the points."""
-    threshold_m = 3e-3
-    found = hypotheses(points, CAMERA, threshold_m, radius_m, (0.01, 0.2), rng)
-    fit, _ = settle(points, found[0], CAMERA, 2 * threshold_m, 1e-4, [free_radius, False])
-    return fit, (np.abs(on_wall(points, fit, CAMERA).residual_m) < threshold_m).mean()
-
-
 @pytest.mark.parametrize('seed', range(8))
 def test_known_radius_with_outliers(seed):
     rng = np.random.default_rng(seed)
     turn = Rotation.from_euler('zx', rng.uniform(-2, 2, 1).tolist() + [rng.uniform(-0.3, 0.3)])
     middle = np.array([0, 0, 0.45])
     points = turn.apply(wall(rng, sigma_m=5e-4, outliers=0.3) - middle) + middle
-    found, share = best_wall(points, RADIUS_M, rng)
+    best, *_ = hypotheses(points, CAMERA, THRESHOLD_M, RADIUS_M, (0.01, 0.2), rng)
+    found, _ = settle(points, best, CAMERA, 2 * THRESHOLD_M, 1e-4, [False, False])
+    share = (np.abs(on_wall(points, found, CAMERA).residual_m) < THRESHOLD_M).mean()
     axis = turn.apply([0, 1, 0])
     assert angle_deg(found.axis, axis) < 2.5
     offset = found.point - middle
@@ -47,19 +41,11 @@ def test_known_radius_with_outliers(seed):
     assert 0.6 < share < 0.9
 
 
-def test_free_radius():
-    rng = np.random.default_rng(3)
-    points = wall(rng, sigma_m=3e-4, outliers=0.2, radius_m=0.039, height_m=0.06)
-    found, _ = best_wall(points, None, rng, free_radius=True)
-    assert found.radius_m == pytest.approx(0.039, abs=5e-4)
-    assert angle_deg(found.axis, np.array([0, 1, 0])) < 1.0
-
-
 def test_noise_makes_no_wall_of_the_known_radius():
     rng = np.random.default_rng(0)
     points = rng.uniform(-0.3, 0.3, (1500, 3)) + [0, 0, 0.8]
-    for found in hypotheses(points, CAMERA, 3e-3, RADIUS_M, (0.01, 0.2), rng):
-        assert (np.abs(on_wall(points, found, CAMERA).residual_m) < 3e-3).mean() < 0.2
+    for found in hypotheses(points, CAMERA, THRESHOLD_M, RADIUS_M, (0.01, 0.2), rng):
+        assert (np.abs(on_wall(points, found, CAMERA).residual_m) < THRESHOLD_M).mean() < 0.2
 
 
 def test_exact_wall_is_found_exactly_with_its_radius():
