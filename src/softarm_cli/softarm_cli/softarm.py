@@ -2,8 +2,8 @@
 
 A package offers a command by an entry point in its setup.py, `name = module:main`, where
 `main(argv)` returns the exit code: in group `softarm.commands` for `softarm NAME`, in
-`softarm.calibrate`, `.experiment`, `.bench`, `.train`, `.sim`, `.vision` and `.bag` for
-`softarm GROUP NAME`.
+`softarm.calibrate`, `.experiment`, `.bench`, `.train`, `.sim`, `.vision`, `.recording` and `.bag`
+for `softarm GROUP NAME`.
 """
 
 import ast
@@ -22,6 +22,7 @@ _GROUPS = {
     'train': 'train a network',
     'sim': 'simulate a robot, or emulate one device alone',
     'import': 'make robot files of the definitions of other simulators',
+    'recording': 'convert and draw recordings of any arm',
     'vision': 'fit a cylinder to a cloud, label and extract the frames of a recorded bag',
 }
 

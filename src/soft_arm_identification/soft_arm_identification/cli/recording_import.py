@@ -1,0 +1,103 @@
+"""`softarm recording import`: convert recorded files of any arm by a mapping file."""
+
+import json
+import sys
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from soft_arm_identification.errors import RecordingError
+from soft_arm_io.command_line import CommandLine, input_file, output_folder
+
+if TYPE_CHECKING:
+    from soft_arm_identification.recording import Recording
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Entry point; return the exit status."""
+    parser = CommandLine(
+        prog='softarm recording import',
+        description='Convert files with inputs and positions of an arm (CSV, tables of text, .npy, '
+        '.npz) to recordings. The mapping file states columns, units and lost points; what '
+        'contradicts it is an error, and what is left out is printed with the reason.',
+        epilog='example: softarm recording import day1/*.csv --mapping my_arm.yaml -o recordings',
+    )
+    parser.add_argument('files', type=input_file, nargs='+', metavar='FILE', help='recorded files')
+    parser.add_argument(
+        '--mapping',
+        required=True,
+        metavar='FILE',
+        help='mapping file (YAML), or the name of a shipped one',
+    )
+    parser.add_argument(
+        '--output',
+        '-o',
+        type=output_folder,
+        required=True,
+        metavar='FOLDER',
+        help='folder of the recordings, one file (.npz) for each run',
+    )
+    parser.add_json()
+    return parser.answer(argv, _import, RecordingError)
+
+
+def _import(options: Namespace) -> int:
+    # Slow to import: after the arguments are checked.
+    from soft_arm_identification.convert import convert
+    from soft_arm_identification.mapping import load_mapping
+
+    mapping = load_mapping(options.mapping)
+    names = _names(options.files)
+    summaries = []
+    for file, name in names.items():
+        for recording in convert(file, mapping):
+            out = options.output / f'{name}{recording.name.removeprefix(file.stem)}.npz'
+            recording.save(out)
+            summaries.append(_summary(recording, out))
+            if not options.json:
+                _print(summaries[-1])
+    if options.json:
+        json.dump({'recordings': summaries}, sys.stdout, indent=2)
+        print()
+    return 0
+
+
+def _names(files: list[Path]) -> dict[Path, str]:
+    """Return a name for each file: its own, with those of the folders if any are equal."""
+    names = {file: file.stem for file in files}
+    if len(set(names.values())) < len(files):
+        names = {file: f'{file.resolve().parent.name}_{file.stem}' for file in files}
+    if len(set(names.values())) < len(files):
+        raise RecordingError(
+            'several files have the same name and folder name: import them into other folders'
+        )
+    return names
+
+
+def _summary(recording: 'Recording', out: Path) -> dict:
+    return {
+        'file': str(out),
+        'samples': len(recording.time_s),
+        'duration_s': round(float(recording.time_s[-1]), 4),
+        'rate_hz': round(recording.rate_hz, 3),
+        'inputs': [
+            f'{n} [{u}]'
+            for n, u in zip(recording.inputs.names, recording.inputs.units, strict=True)
+        ],
+        'points': list(recording.points),
+        'dropped': [
+            {'reason': part.reason, 'samples': part.samples, 'spans_s': part.spans_s}
+            for part in recording.dropped
+        ],
+    }
+
+
+def _print(summary: dict) -> None:
+    print(
+        f'{summary["file"]}: {summary["samples"]} samples in {summary["duration_s"]:g} s '
+        f'({summary["rate_hz"]:g} Hz), inputs {", ".join(summary["inputs"])}, points '
+        f'{", ".join(summary["points"])}'
+    )
+    for part in summary['dropped']:
+        first = f', first at {part["spans_s"][0][0]:g} s' if part['spans_s'] else ''
+        print(f'  left out: {part["reason"]}, {part["samples"]} samples{first}')

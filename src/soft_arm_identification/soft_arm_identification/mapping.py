@@ -1,0 +1,173 @@
+"""Mapping files (YAML): which column of a recorded file holds what."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from soft_arm_identification.errors import RecordingError
+from soft_arm_identification.units import UNITS, units_of
+from soft_arm_io.fields import Number, Positive, Strict, Word
+from soft_arm_io.yaml_file import load_yaml
+
+SHIPPED = Path(__file__).parent / 'mappings'
+Column = Annotated[int, Field(ge=0)] | Annotated[str, Field(min_length=1, max_length=80)]
+"""Number of a column from 0, or its name."""
+
+
+def _unit(*dimensions: str) -> AfterValidator:
+    known = [name for d in dimensions for name in units_of(d)] or list(UNITS)
+
+    def check(unit: str) -> str:
+        if unit not in known:
+            raise ValueError(f'must be one of {", ".join(known)}')
+        return unit
+
+    return AfterValidator(check)
+
+
+class Table(Strict):
+    """Form of the file.
+
+    Attributes:
+        delimiter: Between the values of a row; `whitespace` for any number of blanks.
+        header: Whether the first row names the columns.
+        decimal, thousands: Marks in numbers. If both are the same, the last one is the decimal.
+        arrays: Axes of each array of a .npy or .npz file: `run`, `time`, and `column` for all
+            others, whose columns are named ARRAY/0, ARRAY/1, and so on.
+    """
+
+    delimiter: Annotated[str, Field(min_length=1, max_length=10)] = ','
+    header: bool = True
+    decimal: Literal['.', ','] = '.'
+    thousands: Literal['', '.', ',', "'", ' '] = ''
+    arrays: dict[str, list[Literal['run', 'time', 'column']]] = {}
+
+
+class Time(Strict):
+    """Times: of a column, or by the rate of the samples."""
+
+    column: Column | None = None
+    unit: Annotated[str, _unit('s')] = 's'
+    rate_hz: Positive | None = None
+
+    @model_validator(mode='after')
+    def _one_of_both(self) -> 'Time':
+        if (self.column is None) == (self.rate_hz is None):
+            raise ValueError('needs either column or rate_hz')
+        return self
+
+
+class Channel(Strict):
+    """One input.
+
+    Attributes:
+        column: Its column.
+        by_file: Its constant value by name of the file, without ending; `*` stands for any text.
+        limits: Lowest and highest possible value, in its unit.
+    """
+
+    name: Word
+    unit: Annotated[str, _unit()]
+    column: Column | None = None
+    by_file: dict[str, Number] = {}
+    limits: tuple[Number, Number] | None = None
+
+    @model_validator(mode='after')
+    def _one_of_both(self) -> 'Channel':
+        if (self.column is None) == (not self.by_file):
+            raise ValueError('needs either column or by_file')
+        return self
+
+
+class Point(Strict):
+    """One point of the body: columns of x, y and z, and of the quaternion x, y, z, w if known."""
+
+    name: Word
+    unit: Annotated[str, _unit('m')]
+    columns: tuple[Column, Column, Column]
+    quaternion: tuple[Column, Column, Column, Column] | None = None
+
+
+class Lost(Strict):
+    """What counts as a lost point.
+
+    Attributes:
+        zeros: Whether it does at exactly 0, 0, 0.
+        jump_m: Distance [m] that no point can move between two samples.
+        repeated: Number of exactly equal positions in a row from which it does, but for the point
+            of `relative_to`, which stands still.
+    """
+
+    zeros: bool = True
+    jump_m: Positive | None = None
+    repeated: Annotated[int, Field(ge=2)] | None = None
+
+
+class Join(Strict):
+    r"""A second file beside the first whose columns are joined by a common one.
+
+    Attributes:
+        pattern: Regular expression of the name of the first file.
+        file: Name of the second; `\1` stands for the first group of the pattern.
+        on: Name of the common column.
+    """
+
+    pattern: Annotated[str, Field(max_length=200)]
+    file: Annotated[str, Field(max_length=200)]
+    on: Annotated[str, Field(max_length=80)]
+
+
+class Mapping(Strict):
+    """A mapping file.
+
+    Attributes:
+        length_m: Length of the arm from base to tip [m], by which units are checked.
+        relative_to: Point from whose median position all positions count, along the axes of the
+            measuring system; none: from its origin.
+        order: For markers whose columns are in another order in each file: places of the points
+            from base to tip, from 0, by name of the file as in `by_file`.
+    """
+
+    source: Annotated[str, Field(max_length=300)] = ''
+    length_m: Positive
+    table: Table = Table()
+    join: Join | None = None
+    time: Time
+    inputs: Annotated[list[Channel], Field(min_length=1)]
+    measured: list[Channel] = []
+    points: Annotated[list[Point], Field(min_length=1, max_length=200)]
+    relative_to: Word | None = None
+    order: dict[str, list[int]] = {}
+    lost: Lost = Lost()
+
+    @model_validator(mode='after')
+    def _names(self) -> 'Mapping':
+        for kind in (self.inputs, self.measured, self.points):
+            names = [one.name for one in kind]
+            if len(set(names)) < len(names):
+                raise ValueError(f'names {", ".join(names)} must differ')
+        if self.relative_to is not None and self.relative_to not in [p.name for p in self.points]:
+            raise ValueError(f'relative_to {self.relative_to!r} is none of the points')
+        for file, order in self.order.items():
+            if sorted(order) != list(range(len(self.points))):
+                raise ValueError(
+                    f'order of {file!r} must hold 0 to {len(self.points) - 1}, each once'
+                )
+        return self
+
+
+def load_mapping(name: str) -> Mapping:
+    """Read a mapping file, or a shipped one by its name.
+
+    Raises:
+        RecordingError: If it cannot be read or is invalid; one line.
+    """
+    shipped = {path.stem: path for path in sorted(SHIPPED.glob('*.yaml'))}
+    return load_yaml(
+        Mapping,
+        'mapping file',
+        shipped.get(name, Path(name)),
+        RecordingError,
+        remedy=f'the shipped ones are {", ".join(shipped)}',
+    )
