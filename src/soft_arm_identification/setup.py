@@ -28,6 +28,7 @@ setup(
     entry_points={
         'softarm.recording': [
             'import = soft_arm_identification.cli.recording_import:main',
+            'leak = soft_arm_identification.cli.recording_leak:main',
             'plot = soft_arm_identification.cli.recording_plot:main',
         ],
     },

@@ -159,7 +159,8 @@ def _points(
             raise RecordingError(f'{name} is lost in all samples: {reason}')
     if mapping.relative_to is not None:
         points_m -= np.nanmedian(points_m[:, names.index(mapping.relative_to)], axis=0)
-    _check_span(points_m, mapping)
+    if mapping.length_m is not None and names:
+        _check_span(points_m, mapping.points[-1].unit, mapping.length_m)
     return points_m, quaternions, dropped
 
 
@@ -173,22 +174,24 @@ def _check_norms(points_m: np.ndarray, quaternions: np.ndarray, point: Point) ->
         )
 
 
-def _check_span(points_m: np.ndarray, mapping: Mapping) -> None:
+def _check_span(points_m: np.ndarray, unit: str, length_m: float) -> None:
     """Refuse positions whose extent does not fit the length of the arm."""
     low_m, high_m = np.nanmin(points_m, axis=(0, 1)), np.nanmax(points_m, axis=(0, 1))
     span_m = float(np.linalg.norm(high_m - low_m))
-    if SPAN[0] <= span_m / mapping.length_m <= SPAN[1]:
-        return
-    stated = UNITS[mapping.points[-1].unit][1]
     fitting = [
-        unit
-        for unit in units_of('m')
-        if SPAN[0] <= span_m * UNITS[unit][1] / stated / mapping.length_m <= SPAN[1]
+        name
+        for name in units_of('m')
+        if SPAN[0] <= span_m * UNITS[name][1] / UNITS[unit][1] / length_m <= SPAN[1]
     ]
-    raise RecordingError(
-        f'the positions extend over {span_m:g} m, the arm is {mapping.length_m:g} m long: '
-        + (f'is their unit {" or ".join(fitting)}?' if fitting else 'check columns and length_m')
-    )
+    if unit not in fitting:
+        raise RecordingError(
+            f'the positions extend over {span_m:g} m, the arm is {length_m:g} m long: '
+            + (
+                f'is their unit {" or ".join(fitting)}?'
+                if fitting
+                else 'check columns and length_m'
+            )
+        )
 
 
 def _check_pairs(recording: Recording) -> None:

@@ -122,7 +122,7 @@ class Mapping(Strict):
     """A mapping file.
 
     Attributes:
-        length_m: Length of the arm from base to tip [m], by which units are checked.
+        length_m: Length of the arm from base to tip [m], by which the unit of points is checked.
         relative_to: Point from whose median position all positions count, along the axes of the
             measuring system; none: from its origin.
         order: For markers whose columns are in another order in each file: places of the points
@@ -130,13 +130,13 @@ class Mapping(Strict):
     """
 
     source: Annotated[str, Field(max_length=300)] = ''
-    length_m: Positive
+    length_m: Positive | None = None
     table: Table = Table()
     join: Join | None = None
     time: Time
-    inputs: Annotated[list[Channel], Field(min_length=1)]
+    inputs: list[Channel] = []
     measured: list[Channel] = []
-    points: Annotated[list[Point], Field(min_length=1, max_length=200)]
+    points: Annotated[list[Point], Field(max_length=200)] = []
     relative_to: Word | None = None
     order: dict[str, list[int]] = {}
     lost: Lost = Lost()
@@ -147,6 +147,10 @@ class Mapping(Strict):
             names = [one.name for one in kind]
             if len(set(names)) < len(names):
                 raise ValueError(f'names {", ".join(names)} must differ')
+        if not (self.inputs or self.measured or self.points):
+            raise ValueError('states neither inputs, measured nor points')
+        if self.points and self.length_m is None:
+            raise ValueError('length_m is missing: the unit of the points is checked by it')
         if self.relative_to is not None and self.relative_to not in [p.name for p in self.points]:
             raise ValueError(f'relative_to {self.relative_to!r} is none of the points')
         for file, order in self.order.items():

@@ -23,9 +23,9 @@ def draw(recording: Recording, out: Path) -> None:
     _draw_channels(above, recording.time_s, recording.inputs, '-')
     _draw_channels(above, recording.time_s, recording.measured, ':')
     above.set_title(f'{recording.name}: inputs (dotted: measured)', loc='left')
-    for axis in range(3):
-        below.plot(recording.time_s, 1e3 * recording.tip_m[:, axis], label='xyz'[axis])
-    below.set_title(f'{recording.points[-1]}', loc='left')
+    for axis, name in enumerate('xyz' if recording.points else ''):
+        below.plot(recording.time_s, 1e3 * recording.tip_m[:, axis], label=name)
+    below.set_title(recording.points[-1] if recording.points else 'no positions', loc='left')
     below.set_ylabel('position [mm]')
     below.set_xlabel('time [s]')
     colours: dict[str, str] = {}
@@ -36,7 +36,8 @@ def draw(recording: Recording, out: Path) -> None:
             below.axvspan(first_s, last_s, color=colour, alpha=0.4, label=label)
     for axes in (above, below):
         axes.grid(alpha=0.3)
-        axes.legend(fontsize='x-small', loc='center left', bbox_to_anchor=(1.0, 0.5))
+        if axes.get_legend_handles_labels()[1]:
+            axes.legend(fontsize='x-small', loc='center left', bbox_to_anchor=(1.0, 0.5))
     figure.savefig(out, dpi=120)
 
 

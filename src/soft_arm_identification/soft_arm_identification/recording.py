@@ -54,7 +54,7 @@ class Recording:
         points: Names of points of the body, from base to tip.
         points_m: Their positions [m], NaN where they are lost, shape (n, m, 3).
         quaternions: Their orientations (x, y, z, w), NaN where unknown, shape (n, m, 4).
-        length_m: Length of the arm [m].
+        length_m: Length of the arm [m]; None without points.
         dropped: What was left out on import.
     """
 
@@ -65,7 +65,7 @@ class Recording:
     points: tuple[str, ...]
     points_m: np.ndarray
     quaternions: np.ndarray
-    length_m: float
+    length_m: float | None
     dropped: tuple[Dropped, ...] = field(default=())
 
     @property

@@ -22,7 +22,7 @@ _GROUPS = {
     'train': 'train a network',
     'sim': 'simulate a robot, or emulate one device alone',
     'import': 'make robot files of the definitions of other simulators',
-    'recording': 'convert and draw recordings of any arm',
+    'recording': 'convert, draw and evaluate recordings of any arm',
     'vision': 'fit a cylinder to a cloud, label and extract the frames of a recorded bag',
 }
 

@@ -93,10 +93,10 @@ def _summary(recording: 'Recording', out: Path) -> dict:
 
 
 def _print(summary: dict) -> None:
+    held = [f'{kind} {", ".join(summary[kind])}' for kind in ('inputs', 'points') if summary[kind]]
     print(
         f'{summary["file"]}: {summary["samples"]} samples in {summary["duration_s"]:g} s '
-        f'({summary["rate_hz"]:g} Hz), inputs {", ".join(summary["inputs"])}, points '
-        f'{", ".join(summary["points"])}'
+        f'({summary["rate_hz"]:g} Hz), {", ".join(held) or "no inputs and points"}'
     )
     for part in summary['dropped']:
         first = f', first at {part["spans_s"][0][0]:g} s' if part['spans_s'] else ''
