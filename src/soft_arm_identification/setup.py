@@ -13,7 +13,9 @@ setup(
     ],
     python_requires='>=3.11',
     install_requires=[
+        'soft_arm_description',
         'soft_arm_io',
+        'softarm_cli',
         'matplotlib',
         'numpy',
         'pydantic>=2.9',
@@ -24,7 +26,7 @@ setup(
     maintainer_email='maintainers@soft-arm.example.org',
     description='Recordings of any arm.',
     license='Apache-2.0',
-    extras_require={'test': ['pytest', 'pyyaml']},
+    extras_require={'test': ['pytest', 'pyyaml', 'rosbags']},
     entry_points={
         'softarm.recording': [
             'import = soft_arm_identification.cli.recording_import:main',

@@ -3,14 +3,19 @@
 import json
 import sys
 from argparse import Namespace
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from soft_arm_identification.errors import RecordingError
-from soft_arm_io.command_line import CommandLine, input_file, output_folder
+from soft_arm_io.command_line import CommandLine, input_path, output_folder
+from softarm_cli.errors import BagError
+from softarm_cli.graph.names import topic_name
 
 if TYPE_CHECKING:
     from soft_arm_identification.recording import Recording
+
+BAGS = {'.mcap', '.db3'}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -19,16 +24,27 @@ def main(argv: list[str] | None = None) -> int:
         prog='softarm recording import',
         description='Convert files with inputs and positions of an arm (CSV, tables of text, .npy, '
         '.npz) to recordings. The mapping file states columns, units and lost points; what '
-        'contradicts it is an error, and what is left out is printed with the reason.',
+        'contradicts it is an error, and what is left out is printed with the reason. Bags of '
+        'softarm bag record need no mapping file.',
         epilog='example: softarm recording import day1/*.csv --mapping my_arm.yaml -o recordings',
     )
-    parser.add_argument('files', type=input_file, nargs='+', metavar='FILE', help='recorded files')
     parser.add_argument(
-        '--mapping',
-        required=True,
-        metavar='FILE',
-        help='mapping file (YAML), or the name of a shipped one',
+        'files', type=input_path, nargs='+', metavar='FILE', help='recorded files or bags'
     )
+    parser.add_argument(
+        '--mapping', metavar='FILE', help='mapping file (YAML), or the name of a shipped one'
+    )
+    for name, what in (
+        ('command', 'commanded pressures'),
+        ('measured', 'measured pressures'),
+        ('tip', 'poses of the tip'),
+    ):
+        parser.add_argument(
+            f'--{name}-topic',
+            type=topic_name,
+            metavar='TOPIC',
+            help=f'full name of the {what} in a bag (default: found by type and name)',
+        )
     parser.add_argument(
         '--output',
         '-o',
@@ -38,19 +54,26 @@ def main(argv: list[str] | None = None) -> int:
         help='folder of the recordings, one file (.npz) for each run',
     )
     parser.add_json()
-    return parser.answer(argv, _import, RecordingError)
+    return parser.answer(argv, _import, RecordingError, BagError)
 
 
 def _import(options: Namespace) -> int:
     # Slow to import: after the arguments are checked.
+    from soft_arm_identification.bags import BagTopics, read_bag
     from soft_arm_identification.convert import convert
     from soft_arm_identification.mapping import load_mapping
 
-    mapping = load_mapping(options.mapping)
-    names = _names(options.files)
+    topics = BagTopics(options.command_topic, options.measured_topic, options.tip_topic)
+    mapping = load_mapping(options.mapping) if options.mapping else None
     summaries = []
-    for file, name in names.items():
-        for recording in convert(file, mapping):
+    for file, name in _names(options.files).items():
+        if file.is_dir() or file.suffix in BAGS:
+            found: Iterable[Recording] = [read_bag(file, topics)]
+        elif mapping is None:
+            raise RecordingError(f'{file} is no bag: state its columns with --mapping')
+        else:
+            found = convert(file, mapping)
+        for recording in found:
             out = options.output / f'{name}{recording.name.removeprefix(file.stem)}.npz'
             recording.save(out)
             summaries.append(_summary(recording, out))
@@ -80,10 +103,8 @@ def _summary(recording: 'Recording', out: Path) -> dict:
         'samples': len(recording.time_s),
         'duration_s': round(float(recording.time_s[-1]), 4),
         'rate_hz': round(recording.rate_hz, 3),
-        'inputs': [
-            f'{n} [{u}]'
-            for n, u in zip(recording.inputs.names, recording.inputs.units, strict=True)
-        ],
+        'inputs': list(recording.inputs.names),
+        'measured': list(recording.measured.names),
         'points': list(recording.points),
         'dropped': [
             {'reason': part.reason, 'samples': part.samples, 'spans_s': part.spans_s}
@@ -93,10 +114,14 @@ def _summary(recording: 'Recording', out: Path) -> dict:
 
 
 def _print(summary: dict) -> None:
-    held = [f'{kind} {", ".join(summary[kind])}' for kind in ('inputs', 'points') if summary[kind]]
+    held = [
+        f'{kind} {", ".join(summary[kind])}'
+        for kind in ('inputs', 'measured', 'points')
+        if summary[kind]
+    ]
     print(
         f'{summary["file"]}: {summary["samples"]} samples in {summary["duration_s"]:g} s '
-        f'({summary["rate_hz"]:g} Hz), {", ".join(held) or "no inputs and points"}'
+        f'({summary["rate_hz"]:g} Hz), {"; ".join(held)}'
     )
     for part in summary['dropped']:
         first = f', first at {part["spans_s"][0][0]:g} s' if part['spans_s'] else ''
