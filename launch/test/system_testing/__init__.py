@@ -1,1 +1,1 @@
-"""Helpers of the system tests."""
+"""Helpers of the system tests, and of tests of several packages."""

@@ -9,13 +9,13 @@ from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.time import Time
 from sensor_msgs.msg import CameraInfo, Image, JointState
 
-from physics_testing.finger import arc_backbone
 from soft_arm_description.robot import load_robot
 from soft_arm_node_kit import qos
 from soft_arm_sim.cameras.finger_camera import FingerCamera
 from soft_arm_sim.cameras.parameters import load_finger_camera_parameters
 from soft_arm_sim.ros.conversions import camera_info_message, image_message
 from soft_arm_vision.ros.finger_detector_node import FingerDetectorNode
+from system_testing.finger import arc_backbone
 from system_testing.probe import Probe
 
 ROBOT, PARAMETERS = load_robot('four_piece_finger'), load_finger_camera_parameters()

@@ -11,7 +11,6 @@ from matplotlib.backend_bases import MouseEvent
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from physics_testing.finger import arc_backbone
 from soft_arm_calibration.cli.calibrate_finger import main
 from soft_arm_calibration.finger_session import sweep_pa
 from soft_arm_description.rig import load_rig
@@ -24,6 +23,7 @@ from soft_arm_vision.finger import records as finger_records
 from soft_arm_vision.finger.angles import FingerEstimator
 from soft_arm_vision.finger.clicking import LineClicks, click_records
 from soft_arm_vision.intrinsics import Intrinsics
+from system_testing.finger import arc_backbone
 
 ROBOT = load_robot('four_piece_finger')
 RIG = load_rig('virtual')

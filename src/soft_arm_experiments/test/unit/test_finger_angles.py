@@ -7,7 +7,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from physics_testing.finger import arc_backbone
 from soft_arm_description.robot import load_robot
 from soft_arm_sim.cameras.finger_camera import FingerCamera
 from soft_arm_sim.cameras.parameters import Distortion, load_finger_camera_parameters
@@ -15,6 +14,7 @@ from soft_arm_vision.errors import VisionError
 from soft_arm_vision.finger.angles import FingerEstimator, bends, draw_lines, on_plane
 from soft_arm_vision.finger.cut_lines import LinesNotFound, find_lines
 from soft_arm_vision.intrinsics import Intrinsics
+from system_testing.finger import arc_backbone
 
 ROBOT, PARAMETERS = load_robot('four_piece_finger'), load_finger_camera_parameters()
 SHAPE = np.array([0.22, 0.24, 0.22, 0.18])

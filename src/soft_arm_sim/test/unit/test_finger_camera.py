@@ -7,12 +7,12 @@ import cv2
 import numpy as np
 import pytest
 
-from physics_testing.finger import arc_backbone
 from soft_arm_description.robot import load_robot
 from soft_arm_sim.cameras.finger_camera import FingerCamera
 from soft_arm_sim.cameras.finger_scene import PAINT_M
 from soft_arm_sim.cameras.parameters import Distortion, load_finger_camera_parameters
 from soft_arm_sim.errors import SimulationError
+from system_testing.finger import arc_backbone
 
 ROBOT, PARAMETERS = load_robot('four_piece_finger'), load_finger_camera_parameters()
 IMAGE, NOISE = PARAMETERS.image, PARAMETERS.noise
