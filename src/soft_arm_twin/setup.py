@@ -35,5 +35,5 @@ setup(
             'view = soft_arm_twin.cli.view:main',
         ],
     },
-    extras_require={'test': ['abb_rws_bridge', 'hypothesis', 'pytest']},
+    extras_require={'test': ['abb_rws_emulator', 'abb_rws_bridge', 'hypothesis', 'pytest']},
 )

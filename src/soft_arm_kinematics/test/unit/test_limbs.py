@@ -77,8 +77,8 @@ def test_calibrate_modal_prints_a_segment(tmp_path, capsys):
     assert ModalModel.of_segment(fitted).tip(1e5) == pytest.approx(bellows.tip(1e5), abs=1e-4)
     assert main([*arguments, '--json']) == 0
     assert json.loads(capsys.readouterr().out)['rms_m'] < 1e-4
-    (tmp_path / 'points.csv').write_text('pressure_psi,x_px\n1,2')
-    for name, word in (('none.csv', 'none.csv'), ('points.csv', 'z_px')):
+    (tmp_path / 'points.csv').write_text('pressure_pa,x_m\n1,2')
+    for name, word in (('none.csv', 'none.csv'), ('points.csv', 'z_m')):
         assert main(['--data', str(tmp_path / name)]) == 2
         error = capsys.readouterr().err
         assert word in error and error.count('\n') == 1
