@@ -8,7 +8,17 @@ def world(**content):
     return World.model_validate({'schema_version': 1, 'name': 'test', 'description': '', **content})
 
 
-def hinged(**content):
+FREE_SPACE = world(gravity_m_s2=[0, 0, 0])
+
+
+def robot_of(segments, rpy_deg=(0, 0, 0), tip=None):
+    """A robot of these segments in the world."""
+    base = load_robot('modal_bellows').model_dump(mode='json')['base'] | {'rpy_deg': list(rpy_deg)}
+    head = {'schema_version': 1, 'name': 'hinged', 'description': '', 'source': ''}
+    return Robot.model_validate({**head, 'base': base, 'segments': segments, 'tip': tip})
+
+
+def hinged(tip=None, **content):
     """A rod of ten hinges, by turns about x and y."""
     hinge = {'stiffness_n_m_rad': 0.5, 'torque_limits_n_m': [-0.1, 0.1]}
     segment = {
@@ -25,6 +35,4 @@ def hinged(**content):
         ],
         **content,
     }
-    base = {**load_robot('modal_bellows').model_dump(mode='json')['base'], 'rpy_deg': [0, 0, 0]}
-    head = {'schema_version': 1, 'name': 'hinged', 'description': '', 'source': ''}
-    return Robot.model_validate({**head, 'base': base, 'segments': [segment]})
+    return robot_of([segment], tip=tip)

@@ -5,6 +5,7 @@ import pytest
 import yaml
 from scipy.integrate import solve_bvp, trapezoid
 
+from physics_testing import hinged
 from soft_arm_description.robot import load_robot
 from soft_arm_physics import Simulation
 from soft_arm_physics.calibration.stiffness import cantilever_deflection, fit_cantilever
@@ -50,37 +51,24 @@ def write(tmp_path, columns, *data):
     return ['--data', str(tmp_path / 'data.csv'), '--length-m', str(LENGTH_M)]
 
 
-def rod(sections):
+def write_rod(tmp_path, sections):
+    """Write the file of a light rod with a heavy tip; return its path."""
     hinges = [
         {'name': name, 'axis': axis, 'stiffness_n_m_rad': 1.0, 'torque_limits_n_m': [-0.5, 0.5]}
         for name, axis in (('bend', [1, 0, 0]), ('side', [0, 1, 0]))
     ]
-    return {
-        'schema_version': 1,
-        'name': 'rod',
-        'description': 'Rod.',
-        'source': 'This test.',
-        'base': {
-            'frame': 'rod_base_link',
-            'parent_frame': 'world',
-            'position_m': [0, 0, 1],
-            'rpy_deg': [0, 0, 0],
-            'flange_m': [0.03, 0.03, 0.002],
-        },
-        'segments': [
-            {
-                'name': 'act0',
-                'kind': 'torque',
-                'length_m': LENGTH_M,
-                'sections': sections,
-                'section_shape': 'cylinder',
-                'section_size_m': [0.01],
-                'body_mass_kg': 1e-6,
-                'hinges': hinges,
-            }
-        ],
-        'tip': {'mass_kg': 0.01, 'shape': 'sphere', 'size_m': [0.005]},
-    }
+    robot = hinged(
+        {'mass_kg': 0.01, 'shape': 'sphere', 'size_m': [0.005]},
+        length_m=LENGTH_M,
+        sections=sections,
+        section_shape='cylinder',
+        section_size_m=[0.01],
+        body_mass_kg=1e-6,
+        hinges=hinges,
+    )
+    path = tmp_path / 'rod.yaml'
+    path.write_text(yaml.safe_dump(robot.model_dump(mode='json', exclude_unset=True)))
+    return str(path)
 
 
 @pytest.mark.parametrize('sections', [10, 20])
@@ -90,8 +78,7 @@ def test_the_chain_with_the_measured_stiffness_deflects_like_the_beam(tmp_path, 
     data = write(
         tmp_path, 'load_n,deflection_m', loads, cantilever_deflection(loads, LENGTH_M, BENDING_N_M2)
     )
-    (tmp_path / 'rod.yaml').write_text(yaml.safe_dump(rod(sections)))
-    robot = ['--robot', str(tmp_path / 'rod.yaml'), '--hinge', 'bend']
+    robot = ['--robot', write_rod(tmp_path, sections), '--hinge', 'bend']
     out = tmp_path / 'measured.yaml'
     assert calibrate_stiffness.main([*data, *robot, '--output', str(out)]) == 0
     bend, side = load_robot(out).segments[0].hinges
@@ -104,7 +91,7 @@ def test_the_chain_with_the_measured_stiffness_deflects_like_the_beam(tmp_path, 
     out.write_text(yaml.safe_dump(content))
     sim = Simulation(str(out))
     sim.settle()
-    fallen_m = 1.0 - sim.robot.T_world_tip()[2, 3]
+    fallen_m = content['base']['position_m'][2] - sim.robot.T_world_tip()[2, 3]
     beam_m = cantilever_deflection(np.array([0.01 * 9.81]), LENGTH_M, BENDING_N_M2)[0]
     assert fallen_m == pytest.approx(beam_m, rel=0.01)
 
@@ -118,8 +105,7 @@ def test_blocked_force_gives_the_torque_of_a_pressure(tmp_path, capsys, held, sh
     found = json.loads(capsys.readouterr().out)
     assert found['torque_n_m_pa'] == pytest.approx(0.75e-5 * LENGTH_M * share)
     assert found['offset'] == pytest.approx(0.1 * LENGTH_M * share)
-    (tmp_path / 'rod.yaml').write_text(yaml.safe_dump(rod(6)))
-    robot, plot = ['--robot', str(tmp_path / 'rod.yaml')], ['--plot', str(tmp_path / 'fit.png')]
+    robot, plot = ['--robot', write_rod(tmp_path, 6)], ['--plot', str(tmp_path / 'fit.png')]
     assert calibrate_stiffness.main([*data, *options, *robot, *plot]) == 0
     keys = yaml.safe_load(capsys.readouterr().out)
     limits = [hinge['torque_limits_n_m'] for hinge in keys['hinges']]

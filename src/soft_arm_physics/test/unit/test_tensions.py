@@ -3,13 +3,10 @@
 import numpy as np
 import pytest
 
+from physics_testing import FREE_SPACE
 from soft_arm_description.robot import Robot, load_robot
-from soft_arm_description.world import World
 from soft_arm_physics import PhysicsError, Simulation
 
-FREE_SPACE = World(
-    schema_version=1, name='free_space', description='', gravity_m_s2=(0.0, 0.0, 0.0)
-)
 ARM_M, YOUNGS_MODULUS_PA, RADIUS_M, LENGTH_M = 0.015, 69e3, 0.02, 0.6
 BENDING_N_M2 = YOUNGS_MODULUS_PA * np.pi * RADIUS_M**4 / 4
 AXIAL_N = YOUNGS_MODULUS_PA * np.pi * RADIUS_M**2

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import root
 from scipy.spatial.transform import Rotation
 
-from soft_arm_description.robot import Robot
+from physics_testing import robot_of
 from soft_arm_physics import Simulation
 
 WIDE = {'section_size_m': [0.1, 0.1], 'body_mass_kg': 0.4, 'end_link_mass_kg': 0.2}
@@ -58,29 +58,7 @@ CASES = {
 }
 
 
-def robot_of(segments, rpy_deg=(0, 100, 20)):
-    return Robot.model_validate(
-        {
-            'schema_version': 1,
-            'name': 'rod',
-            'description': 'Rod.',
-            'source': 'This test.',
-            'base': {
-                'frame': 'rod_base_link',
-                'parent_frame': 'world',
-                'position_m': [0, 0, 1],
-                'rpy_deg': list(rpy_deg),
-                'flange_m': [0.03, 0.03, 0.002],
-            },
-            'segments': segments,
-            'tip': {
-                'mass_kg': 0.02,
-                'shape': 'sphere',
-                'size_m': [0.01],
-                'position_m': [0, 0.01, 0.005],
-            },
-        }
-    )
+TIP = {'mass_kg': 0.02, 'shape': 'sphere', 'size_m': [0.01], 'position_m': [0, 0.01, 0.005]}
 
 
 def chain_of(robot):
@@ -130,7 +108,7 @@ def unbalanced(q, robot, torques):
 
 @pytest.mark.parametrize('name', CASES)
 def test_the_rod_hangs_where_its_hinges_are_in_equilibrium(name):
-    robot = robot_of(CASES[name])
+    robot = robot_of(CASES[name], (0, 100, 20), TIP)
     sim = Simulation(robot)
     values = [0.12 * c.high for c in sim.robot.coordinates]
     torques = dict(zip((c.name for c in sim.robot.coordinates), values, strict=True))
@@ -149,7 +127,7 @@ def test_dry_friction_holds_a_hinge_until_the_torque_is_larger():
     stiff = [
         hinge('a', [0, 0, 1], 1.0, friction_torque_n_m=0.2, damping_n_m_s_rad=0.2)
     ]  # upright: no weight turns it
-    sim = Simulation(robot_of([segment('s', stiff, 1, **WIDE)], rpy_deg=(0, 0, 0)))
+    sim = Simulation(robot_of([segment('s', stiff, 1, **WIDE)], tip=TIP))
     sim.robot.actuate([0.15])
     sim.step(3.0)
     assert abs(sim.robot.joint_positions()[0]) < 0.01
@@ -160,7 +138,7 @@ def test_dry_friction_holds_a_hinge_until_the_torque_is_larger():
 
 def test_a_hinge_stops_at_its_limit():
     stop = [hinge('a', [0, 0, 1], 1.0, limits_rad=[-0.4, 0.5])]
-    sim = Simulation(robot_of([segment('s', stop, 1, **WIDE)], rpy_deg=(0, 0, 0)))
+    sim = Simulation(robot_of([segment('s', stop, 1, **WIDE)], tip=TIP))
     sim.robot.actuate([2.0])
     sim.step(3.0)
     assert sim.robot.joint_positions()[0] == pytest.approx(0.5, abs=0.01)
