@@ -45,10 +45,8 @@ def is_ok(rig):
 
 def test_a_goal_without_inverse_kinematics_is_refused_and_nothing_moves(rig):
     result = rig.move()
-    assert (
-        result.error_code == MoveTip.Result.IK_UNAVAILABLE
-        and 'solve_ik is not available' in result.error_msg
-    )
+    assert result.error_code == MoveTip.Result.IK_UNAVAILABLE
+    assert 'solve_ik is not available' in result.error_msg
     assert not rig.commands
     rig.wait(
         lambda: (
@@ -83,9 +81,8 @@ def test_an_older_goal_does_not_start_after_a_newer_one_that_needed_no_inverse_k
         rig.ended(rig.send_to(FollowPath, 'follow_path', path)).error_code
         == MoveTip.Result.INVALID_GOAL
     )
-    assert (
-        len(rig.questions) == before + 1 and not newer[1].done()
-    )  # a goal that cannot be taken changes nothing
+    assert len(rig.questions) == before + 1
+    assert not newer[1].done()
     assert rig.cancel(newer).error_code == MoveTip.Result.CANCELLED
 
 
@@ -223,11 +220,9 @@ def test_commands_without_a_rig_say_what_to_start(ros_domain, capsys):
     for main, arguments in ((move.main, ['0', '0', '0.2']), (vent.main, [])):
         assert main([*arguments, '--namespace', 'nobody']) == 2
         error = capsys.readouterr().err
-        assert (
-            ' for /nobody/' in error
-            and 'softarm launch launch/sim.launch.xml' in error
-            and error.count('\n') == 1
-        )
+        assert ' for /nobody/' in error
+        assert 'softarm launch launch/sim.launch.xml' in error
+        assert error.count('\n') == 1
 
 
 def test_the_arm_is_vented_by_the_command(rig, capsys):

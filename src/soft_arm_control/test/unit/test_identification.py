@@ -54,11 +54,7 @@ class Chamber:
 
     def step(self, start_pa, command_pa, gain=1.0) -> StepRecord:
         times_s = np.arange(0.0, 4.0, FINE_S)
-        valve = (
-            TRUTH.valve_time_constant_s,
-            TRUTH.valve_rate_limit_pa_s,
-            TRUTH.valve_delay_s,
-        )
+        valve = (TRUTH.valve_time_constant_s, TRUTH.valve_rate_limit_pa_s, TRUTH.valve_delay_s)
         pressures_pa = valve_response_pa(times_s, gain * start_pa, gain * command_pa, *valve)
         record = self.record(times_s, pressures_pa)
         return StepRecord(**vars(record), start_pa=start_pa, command_pa=command_pa)

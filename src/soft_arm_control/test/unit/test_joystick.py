@@ -39,8 +39,7 @@ def test_it_goes_on_from_what_others_command():
 
 
 @given(
-    st.lists(st.tuples(*[st.floats(-1.0, 1.0)] * 3), min_size=1, max_size=30),
-    st.floats(0.01, 2.0),
+    st.lists(st.tuples(*[st.floats(-1.0, 1.0)] * 3), min_size=1, max_size=30), st.floats(0.01, 2.0)
 )
 def test_a_segment_stays_within_its_limits(sticks, period_s):
     arm, stick = ROBOTS[0].segments[0], joystick()

@@ -104,9 +104,10 @@ def test_pressures_are_reached_and_pictures_are_of_them(cell):
                 ],
                 axis=0,
             )
-            assert len(pictures) == 2 and np.rad2deg(
-                measured - cell.plant.piece_angles_rad
-            ) == pytest.approx(np.zeros(4), abs=0.6)
+            assert len(pictures) == 2
+            assert np.rad2deg(measured - cell.plant.piece_angles_rad) == pytest.approx(
+                np.zeros(4), abs=0.6
+            )
         assert cell.commanded == ['finger']
     began_s = time.monotonic()
     cell.wait(lambda: abs(cell.plant.pressure_pa) <= 100.0, 'commands have stopped')

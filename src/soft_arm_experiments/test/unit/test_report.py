@@ -50,17 +50,15 @@ def result(arm):
 def test_json_has_exactly_the_agreed_keys(result):
     values = result.as_json()
     assert set(values) == KEYS
-    assert values['open_loop_mean_m'] == pytest.approx(0.008) and values[
-        'closed_loop_p95_m'
-    ] == pytest.approx(0.0004)
+    assert values['open_loop_mean_m'] == pytest.approx(0.008)
+    assert values['closed_loop_p95_m'] == pytest.approx(0.0004)
     assert values['settle_s'] == {'90_deg': 1.23}
     assert values['valve_limit_s'] == {'90_deg': 0.95} and values['clock'] == 'wall'
     assert values['unreachable_mean_m'] == pytest.approx(0.00046)
     assert values['steps'][3]['unreachable_m'] == 0.0003
     assert values['problems'] == {'open_loop': [], 'closed_loop': ['step 3: no ring seen']}
-    assert len(values['steps']) == 5 and values['steps'][2]['closed_loop_error_m'] == pytest.approx(
-        0.0004
-    )
+    assert len(values['steps']) == 5
+    assert values['steps'][2]['closed_loop_error_m'] == pytest.approx(0.0004)
 
 
 def test_tables_stand_beside_the_paper(result):

@@ -74,12 +74,10 @@ def test_contact_is_detected_and_located(graph):
     assert answers[-1].in_contact and answers[-1].statistic > answers[-1].limit
     graph.wait(lambda: graph.nodes[0]._estimate is not None)
     last = graph.send(len(q), q[-1], poses[-1])
-    assert last.site_low_m < last.site_m < last.site_high_m and last.site_m == pytest.approx(
-        site_m, abs=0.03 * model.length_m
-    )
-    assert (
-        last.onset_pa == pytest.approx(onset_pa, abs=0.5 * PSI_PA) and 'contact at' in last.message
-    )
+    assert last.site_low_m < last.site_m < last.site_high_m
+    assert last.site_m == pytest.approx(site_m, abs=0.03 * model.length_m)
+    assert last.onset_pa == pytest.approx(onset_pa, abs=0.5 * PSI_PA)
+    assert 'contact at' in last.message
 
 
 def test_the_covariance_of_the_pose_is_the_noise(graph):
@@ -111,10 +109,8 @@ def test_planar_covariance_is_that_of_the_bending_plane():
     assert planar_covariance(covariance.ravel(), phi) == pytest.approx(
         np.cov(planar), abs=0.02 * covariance.max()
     )
-    assert (
-        planar_covariance(np.zeros(36), phi) is None
-        and planar_covariance(np.full(36, np.nan), phi) is None
-    )
+    assert planar_covariance(np.zeros(36), phi) is None
+    assert planar_covariance(np.full(36, np.nan), phi) is None
 
 
 def test_limbs_move_and_carry_their_frames(graph):

@@ -97,11 +97,9 @@ def test_pictures_are_rate_limited(graph):
 
 def test_solutions_reach_the_target(graph):
     answer = graph.ask(0.06, -0.03, 0.22, max_solutions=5)
-    assert (
-        answer.error_code == SolveIK.Response.NONE
-        and answer.error_msg == ''
-        and len(answer.solutions) == 5
-    )
+    assert answer.error_code == SolveIK.Response.NONE
+    assert answer.error_msg == ''
+    assert len(answer.solutions) == 5
     arm = load_arm('two_module_arm', 'virtual')
     for solution in answer.solutions:
         assert arm.at(arm.lengths(np.array(solution.pressures_pa))).tip_m == pytest.approx(
@@ -160,11 +158,9 @@ def test_garbage_is_named_and_ignored(graph):
     graph.wait(lambda: graph.heard['configuration'] and not forward._fault and not inverse._fault)
     for huge in (1e300, float('inf'), float('nan'), -200.0):
         answer = graph.ask(0.0, huge, 0.2)
-        assert (
-            answer.error_code == SolveIK.Response.INVALID_TARGET
-            and len(answer.error_msg) <= 300
-            and not answer.solutions
-        )
+        assert answer.error_code == SolveIK.Response.INVALID_TARGET
+        assert len(answer.error_msg) <= 300
+        assert not answer.solutions
     answer = graph.ask(0.0, 0.0, 0.2, present_lengths_m=[0.1, float('nan'), 0.1, 0.1, 0.1, 0.1])
     assert answer.error_code == SolveIK.Response.INVALID_TARGET and 'finite' in answer.error_msg
     assert graph.ask(0.0, 0.0, 0.2, max_solutions=1).error_code == SolveIK.Response.NONE

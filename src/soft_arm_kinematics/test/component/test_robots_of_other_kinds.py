@@ -53,10 +53,8 @@ def test_solve_ik_answers_for_every_kind(start, robot):
     assert response.error_code == SolveIK.Response.NONE and len(response.solutions)
     solution = response.solutions[0]
     assert list(solution.names) == list(arm.robot.chambers) and len(solution.lengths_m) == 0
-    assert (
-        len(solution.pressures_pa) == len(arm.robot.chambers)
-        and len(solution.configuration.theta_rad) == arm.n_segments
-    )
+    assert len(solution.pressures_pa) == len(arm.robot.chambers)
+    assert len(solution.configuration.theta_rad) == arm.n_segments
     if arm.is_pressure_driven:
         assert arm.at(np.array(solution.pressures_pa)).tip_m == pytest.approx(
             arm.at(q).tip_m, abs=1e-6

@@ -105,9 +105,8 @@ def test_contact_at_a_base_that_turns_with_pressure_holds_the_base():
         np.cos(held) * z - np.sin(held) * x,
         theta + held,
     ]
-    assert abs(held) > 0.1 and tip_in_contact(turning, q, 0.0, onset_pa)[0][0] == pytest.approx(
-        expected, abs=1e-12
-    )
+    assert abs(held) > 0.1
+    assert tip_in_contact(turning, q, 0.0, onset_pa)[0][0] == pytest.approx(expected, abs=1e-12)
 
 
 @settings(max_examples=20)
@@ -131,11 +130,9 @@ def test_without_noise_the_site_is_found(site_px):
     site_m = site_px * PAPER_PIXEL_M
     poses, _ = tip_in_contact(BELLOWS, SWEEP, site_m, SWEEP[0])
     found = locate_contact(BELLOWS, SWEEP, poses, NOISE)
-    assert (
-        found.in_contact
-        and found.site_m == pytest.approx(site_m, abs=1e-7)
-        and found.onset_pa == pytest.approx(SWEEP[0], abs=20.0)
-    )
+    assert found.in_contact
+    assert found.site_m == pytest.approx(site_m, abs=1e-7)
+    assert found.onset_pa == pytest.approx(SWEEP[0], abs=20.0)
     assert found.site_interval_m[0] < site_m < found.site_interval_m[1]
 
 
@@ -149,10 +146,8 @@ def test_noisy_sites_reach_the_cramer_rao_bound_and_their_intervals_hold():
     ]
     errors = np.array([f.site_m - site_m for f in found])
     bound = site_sigma(BELLOWS, q, NOISE, site_m, onset_pa)
-    assert (
-        np.abs(errors).max() < 0.03 * LENGTH
-        and 0.5 * bound < np.sqrt(np.mean(errors**2)) < 1.5 * bound
-    )
+    assert np.abs(errors).max() < 0.03 * LENGTH
+    assert 0.5 * bound < np.sqrt(np.mean(errors**2)) < 1.5 * bound
     assert sum(f.site_interval_m[0] < site_m < f.site_interval_m[1] for f in found) >= 12
     assert sum(f.onset_interval_pa[0] < onset_pa < f.onset_interval_pa[1] for f in found) >= 12
 
@@ -207,9 +202,8 @@ def test_equal_covariances_one_by_one_are_the_common_one():
     each = np.broadcast_to(NOISE, (len(LONG_SWEEP), 3, 3))
     one = locate_contact(BELLOWS, LONG_SWEEP, touched, each)
     common = locate_contact(BELLOWS, LONG_SWEEP, touched, NOISE)
-    assert one.site_m == pytest.approx(
-        common.site_m, abs=1e-9
-    ) and one.site_interval_m == pytest.approx(common.site_interval_m, abs=1e-9)
+    assert one.site_m == pytest.approx(common.site_m, abs=1e-9)
+    assert one.site_interval_m == pytest.approx(common.site_interval_m, abs=1e-9)
 
 
 def test_location_weighs_each_pose_by_its_own_noise():
@@ -256,9 +250,8 @@ def test_deviation_is_that_of_the_fixed_centrodes():
         np.array([0.0, rate[2], 0.0]),
     )
     expected = measured[[0, 2]] - model_centrodes(BELLOWS, middle)
-    assert np.linalg.norm(expected) > 0.01 and deviation[0] == pytest.approx(
-        expected, abs=0.002 * np.linalg.norm(expected)
-    )
+    assert np.linalg.norm(expected) > 0.01
+    assert deviation[0] == pytest.approx(expected, abs=0.002 * np.linalg.norm(expected))
 
 
 def test_deviation_grows_with_the_site_and_vanishes_at_the_base():

@@ -9,11 +9,7 @@ from hypothesis import strategies as st
 from soft_arm_description.calibration import save_calibration
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
-from soft_arm_kinematics.calibration.curve_families import (
-    FAMILIES,
-    Cubic,
-    MonotoneSpline,
-)
+from soft_arm_kinematics.calibration.curve_families import FAMILIES, Cubic, MonotoneSpline
 from soft_arm_kinematics.calibration.curve_fit import _held_out_rms, branches, fit_best
 from soft_arm_kinematics.calibration.pressure_bend import fit_bends
 from soft_arm_kinematics.calibration.pressure_length import (
@@ -72,9 +68,8 @@ def test_spline_pools_what_falls():
     curve = MonotoneSpline.fit(
         np.array([0.0, 1e4, 1e4, 2e4, 3e4, 4e4]), np.array([1.0, 3.0, 5.0, 1.0, 6.0, 7.0])
     )
-    assert curve.knot_pressures_pa == (0.0, 1e4, 3e4, 4e4) and curve.knot_values == pytest.approx(
-        (1.0, 3.0, 6.0, 7.0)
-    )
+    assert curve.knot_pressures_pa == (0.0, 1e4, 3e4, 4e4)
+    assert curve.knot_values == pytest.approx((1.0, 3.0, 6.0, 7.0))
 
 
 def test_a_cubic_that_falls_is_refused():
@@ -164,9 +159,8 @@ def test_command_writes_errors_branches_and_a_plot(tmp_path, capsys):
     ]
     assert main(arguments) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert set(answer['family'].values()) == {'cubic'} and answer['hysteresis_max_m'][
-        'm1_b1'
-    ] == pytest.approx(2e-3)
+    assert set(answer['family'].values()) == {'cubic'}
+    assert answer['hysteresis_max_m']['m1_b1'] == pytest.approx(2e-3)
     saved = yaml.safe_load((tmp_path / 'c.yaml').read_text())['values']['chambers']['m2_b3']
     assert set(saved['held_out_rms']) == set(FAMILIES) and saved['up']['family'] == 'cubic'
     assert len(saved['confidence_95']) == len(saved['confidence_pressures_pa']) == 9
@@ -195,10 +189,8 @@ def test_bends_of_a_finger_are_cubics_for_its_robot_file(tmp_path, capsys):
         '--family',
         'cubic',
     ]
-    assert (
-        main([*arguments, '--output', str(tmp_path / 'b.yaml')]) == 0
-        and 'bend [deg]' in capsys.readouterr().out
-    )
+    assert main([*arguments, '--output', str(tmp_path / 'b.yaml')]) == 0
+    assert 'bend [deg]' in capsys.readouterr().out
     saved = yaml.safe_load((tmp_path / 'b.yaml').read_text())['values']['segments']
     for name, segment in saved.items():
         curve = segment['curve']

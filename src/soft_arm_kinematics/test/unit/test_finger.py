@@ -103,18 +103,15 @@ def test_out_of_plane_pieces_leave_the_plane():
     tip = make_arm(with_phi(PAPER_PHI_DEG)).at([100e3]).tip_pose
     assert abs(make_arm(FINGER).at([100e3]).tip_pose[1, 3]) < 1e-15 and tip[1, 3] > 5e-3
     shape = make_arm(with_phi(PAPER_PHI_DEG)).at(np.array([-50e3]))
-    assert (
-        np.rad2deg(shape.phi_rad) == pytest.approx(PAPER_PHI_DEG)
-        and (shape.theta_rad < 0).all()
-        and shape.ell_m == pytest.approx(LENGTHS_M)
-    )
+    assert np.rad2deg(shape.phi_rad) == pytest.approx(PAPER_PHI_DEG)
+    assert (shape.theta_rad < 0).all()
+    assert shape.ell_m == pytest.approx(LENGTHS_M)
 
 
 def test_pressures_are_the_actuation():
     arm = make_arm(FINGER)
-    assert arm.q_at([1e4]).tolist() == [1e4] and arm.clip_pressures(np.array([130e3])).tolist() == [
-        120e3
-    ]
+    assert arm.q_at([1e4]).tolist() == [1e4]
+    assert arm.clip_pressures(np.array([130e3])).tolist() == [120e3]
     line = arm.at([80e3]).backbone(5)
     assert line[::5][1:] == pytest.approx(arm.at([80e3]).segment_poses[:, :3, 3], abs=1e-12)
     with pytest.raises(KinematicsError, match='pressures alone do not set.*tendon'):

@@ -73,8 +73,7 @@ def test_the_page_of_the_server_itself_is_let_in(url):
 
 
 @pytest.mark.parametrize(
-    'given',
-    [None, '', 'null', 'https://{own}', 'http://{own}.evil.example', 'http://evil.{own}'],
+    'given', [None, '', 'null', 'https://{own}', 'http://{own}.evil.example', 'http://evil.{own}']
 )
 def test_another_origin_opens_no_socket(url, given):
     own = urlsplit(url).netloc
@@ -105,13 +104,7 @@ def test_nothing_but_get(url, method):
 
 @pytest.mark.parametrize(
     'path',
-    [
-        '/../secret.txt',
-        '/%2e%2e/secret.txt',
-        '/..%2fsecret.txt',
-        '//etc/passwd',
-        '/secret.txt',
-    ],
+    ['/../secret.txt', '/%2e%2e/secret.txt', '/..%2fsecret.txt', '//etc/passwd', '/secret.txt'],
 )
 def test_only_files_of_the_page_are_served(url, path):
     status, _, body = ask(url, path)
