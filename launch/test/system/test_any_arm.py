@@ -10,7 +10,8 @@ from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.arm import make_arm
 from soft_arm_msgs.action import MoveTip
 from soft_arm_msgs.msg import ChamberPressures
-from system_testing.launched_graph import LAUNCH, LaunchedGraph, free_port
+from system_testing.launched_graph import LAUNCH, LaunchedGraph, tip_goal
+from system_testing.processes import free_port
 
 ROBOT = Path(__file__).parents[1] / 'robots' / 'one_lying.yaml'
 TRUTH = '/soft_arm/virtual_rig/debug/tip_truth'
@@ -18,22 +19,12 @@ TRUTH = '/soft_arm/virtual_rig/debug/tip_truth'
 
 @pytest.fixture
 def rig(tmp_path, ros_domain):
-    rig = LaunchedGraph(
-        tmp_path / 'launch.txt',
-        [
-            str(LAUNCH / 'sim.launch.xml'),
-            f'robot:={ROBOT}',
-            f'modbus_port:={free_port()}',
-            'plant_seed:=23',
-            'use_sim_time:=true',
-        ],
-        {TRUTH: PoseStamped, '/soft_arm/pressures': ChamberPressures},
-    )
-    try:
+    command = [str(LAUNCH / 'sim.launch.xml'), f'robot:={ROBOT}', f'modbus_port:={free_port()}']
+    command += ['plant_seed:=23', 'use_sim_time:=true']
+    streams = {TRUTH: PoseStamped, '/soft_arm/pressures': ChamberPressures}
+    with LaunchedGraph(tmp_path / 'launch.txt', command, streams) as rig:
         rig.wait_for_streams()
         yield rig
-    finally:
-        rig.close()
 
 
 def test_a_lying_arm_with_three_bellows_reaches_a_target(rig):
@@ -43,9 +34,7 @@ def test_a_lying_arm_with_three_bellows_reaches_a_target(rig):
     arm = make_arm(robot)
     low_m, high_m = arm.length_limits_m
     target_m = arm.at(low_m + (high_m - low_m) * [0.2, 0.3, 0.4]).tip_m
-    goal = MoveTip.Goal(tolerance_m=1e-3, timeout_s=40.0)
-    goal.target.position.x, goal.target.position.y, goal.target.position.z = map(float, target_m)
-    result = rig.act(MoveTip, '/soft_arm/move_tip', goal)
+    result = rig.act(MoveTip, '/soft_arm/move_tip', tip_goal(target_m))
     assert (result.error_code, result.error_msg) == (MoveTip.Result.NONE, '')
 
     def truth_m():

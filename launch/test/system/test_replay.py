@@ -56,11 +56,8 @@ def with_pressures(path: Path) -> Path:
 def launched(tmp_path, ros_domain):
     bag = with_pressures(tmp_path / 'bag')
     command = [str(LAUNCH / 'replay.launch.xml'), f'bag:={bag}', 'tip_source:=colour']
-    graph = LaunchedGraph(tmp_path / 'launch.txt', command, STREAMS)
-    try:
+    with LaunchedGraph(tmp_path / 'launch.txt', command, STREAMS) as graph:
         yield graph
-    finally:
-        graph.close()
 
 
 def test_recorded_sensors_go_through_the_real_nodes_and_the_launch_ends(launched):

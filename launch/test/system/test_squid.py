@@ -9,7 +9,7 @@ from soft_arm_description.urdf import joint_names
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_msgs.action import MoveTip
 from soft_arm_msgs.msg import ArmConfiguration
-from system_testing.launched_graph import LAUNCH, LaunchedGraph
+from system_testing.launched_graph import LAUNCH, LaunchedGraph, tip_goal
 
 LIMBS = 'squid_grasper', 'squid_palpation', 'squid_camera', 'squid_light'
 JOINTS, IMAGE = '/squid/joint_states', '/squid/viewpoint/image_raw'
@@ -21,9 +21,9 @@ class Squid(LaunchedGraph):
     def __init__(self, log):
         super().__init__(log, [str(LAUNCH / 'squid.launch.xml')], {JOINTS: JointState})
         self.tips = {}
-        self.node.create_subscription(TFMessage, '/tf', self._on_tf, 100)
-        self.arcs = self.node.create_publisher(ArmConfiguration, '/squid/limb_configuration', 1)
-        self.joy = self.node.create_publisher(Joy, '/squid/joy', 1)
+        self.create_subscription(TFMessage, '/tf', self._on_tf, 100)
+        self.arcs = self.create_publisher(ArmConfiguration, '/squid/limb_configuration', 1)
+        self.joy = self.create_publisher(Joy, '/squid/joy', 1)
 
     def _on_tf(self, message):
         for transform in message.transforms:
@@ -35,24 +35,13 @@ class Squid(LaunchedGraph):
 
     def move(self, tip_m):
         """Return the result of a goal that moves the tip of the camera limb."""
-        goal = MoveTip.Goal()
-        goal.target.position.x, goal.target.position.y, goal.target.position.z = map(float, tip_m)
-        return self.act(MoveTip, '/squid/camera/move_tip', goal)
-
-    def push(self, what, until, send):
-        """Send at 20 Hz until a condition holds."""
-        timer = self.node.create_timer(0.05, send)
-        self.wait(until, what)
-        self.node.destroy_timer(timer)
+        return self.act(MoveTip, '/squid/camera/move_tip', tip_goal(tip_m, 0.0, 0.0))
 
 
 @pytest.fixture
 def squid(tmp_path, ros_domain):
-    squid = Squid(tmp_path / 'launch.txt')
-    try:
+    with Squid(tmp_path / 'launch.txt') as squid:
         yield squid
-    finally:
-        squid.close()
     assert squid.launch.wait(60.0) == 0
 
 
@@ -64,19 +53,19 @@ def test_the_squid_is_driven_by_topic_joystick_and_action_and_looks(squid):
     assert abs(squid.tips['squid_grasper_grasper_2_tip'][0]) < 0.02
 
     bend = ArmConfiguration(segments=['grasper_1'], theta_rad=[0.6], phi_rad=[0.0], ell_m=[0.295])
-    squid.push(
-        'the grasper bends towards x',
+    squid.wait(
         lambda: squid.tips['squid_grasper_grasper_2_tip'][0] > 0.1,
+        'the grasper bends towards x',
         lambda: squid.arcs.publish(bend),
     )
     stick = Joy(axes=[0.0, -1.0, 0.0, 0.0, 0.0], buttons=[0, 0, 0, 1])
-    squid.push(
-        'the joystick bends the light limb towards -y',
+    squid.wait(
         lambda: squid.tips['squid_light_frame'][1] < -0.1,
+        'the joystick bends the light limb towards -y',
         lambda: squid.joy.publish(stick),
     )
 
-    squid.listen(IMAGE, Image)
+    squid.keep(IMAGE, Image)
     tip_m = load_arm('squid_camera').at([0.3, 1.57, 0.595]).tip_m
     found = squid.move(tip_m)
     assert found.error_code == 0, found.error_msg
@@ -86,9 +75,9 @@ def test_the_squid_is_driven_by_topic_joystick_and_action_and_looks(squid):
     found = squid.move([0.0, 0.0, 2.0])
     assert found.error_code == MoveTip.Result.OUTSIDE_WORKSPACE, found.error_msg
     rival = ArmConfiguration(segments=['camera_1'], theta_rad=[0.0], phi_rad=[0.0], ell_m=[0.6])
-    timer = squid.node.create_timer(0.1, lambda: squid.arcs.publish(rival))
+    timer = squid.create_timer(0.1, lambda: squid.arcs.publish(rival))
     found = squid.move(tip_m)
-    squid.node.destroy_timer(timer)
+    squid.destroy_timer(timer)
     assert found.error_code == MoveTip.Result.ARM_TAKEN and 'camera_1' in found.error_msg
 
     squid.wait(lambda: IMAGE in squid.latest, 'a picture')

@@ -20,7 +20,8 @@ from soft_arm_description.robot import load_robot, shipped_robots
 from soft_arm_kinematics.arm import load_arm
 from soft_arm_msgs.action import MoveTip
 from soft_arm_sim.cameras.parameters import CONFIG
-from system_testing.launched_graph import LAUNCH, LaunchedGraph, free_port
+from system_testing.launched_graph import LAUNCH, LaunchedGraph, tip_goal
+from system_testing.processes import free_port
 
 ARMS = ('soft_arm', 'left_arm')
 CAMERAS = {'soft_arm': 'camera', 'left_arm': 'left_camera'}
@@ -101,8 +102,8 @@ class TwoArms(LaunchedGraph):
         super().__init__(folder / 'launch.txt', [*shared, f'modbus_port:={free_port()}'], STREAMS)
         self.parents = defaultdict(set)
         latched = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        self.node.create_subscription(TFMessage, '/tf_static', self._add_frames, latched)
-        self.node.create_subscription(TFMessage, '/tf', self._add_frames, 100)
+        self.create_subscription(TFMessage, '/tf_static', self._add_frames, latched)
+        self.create_subscription(TFMessage, '/tf', self._add_frames, 100)
         try:
             self.left = LaunchedGraph(
                 folder / 'left.txt',
@@ -135,7 +136,7 @@ class TwoArms(LaunchedGraph):
 
     def tip_is_measured(self, arm):
         stamp = Time.from_msg(self.latest[f'/{arm}/tip_pose'].header.stamp)
-        return (self.node.get_clock().now() - stamp).nanoseconds < MAX_POSE_AGE_S * 1e9
+        return (self.get_clock().now() - stamp).nanoseconds < MAX_POSE_AGE_S * 1e9
 
     def truth_m(self, arm):
         point = self.latest[f'/{arm}/virtual_rig/debug/tip_truth'].pose.position
@@ -150,13 +151,10 @@ class TwoArms(LaunchedGraph):
 
 @pytest.fixture(scope='module')
 def graph(tmp_path_factory, ros_domain):
-    graph = TwoArms(tmp_path_factory.mktemp('two_arms'))
-    try:
+    with TwoArms(tmp_path_factory.mktemp('two_arms')) as graph:
         graph.wait(lambda: all(map(graph.is_ready, ARMS)), 'both arms are ready')
         graph.wait_for_streams()
         yield graph
-    finally:
-        graph.close()
 
 
 def test_each_arm_has_frames_of_its_own_and_no_frame_has_two_parents(graph):
@@ -181,12 +179,12 @@ def test_each_arm_has_frames_of_its_own_and_no_frame_has_two_parents(graph):
 
 
 def test_no_node_and_no_publisher_is_there_twice(graph):
-    names = Counter(graph.node.get_node_names_and_namespaces())
+    names = Counter(graph.get_node_names_and_namespaces())
     tests_own = {'system_test'}
     assert [name for name, n in names.items() if n > 1 and name[0] not in tests_own] == []
-    for topic, _ in graph.node.get_topic_names_and_types():
+    for topic, _ in graph.get_topic_names_and_types():
         if topic not in SHARED_TOPICS:
-            publishers = graph.node.get_publishers_info_by_topic(topic)
+            publishers = graph.get_publishers_info_by_topic(topic)
             assert len(publishers) <= 1, (topic, [p.node_namespace for p in publishers])
 
 
@@ -200,7 +198,9 @@ def test_both_tips_reach_targets_of_their_own_at_the_same_time(graph):
     for _ in range(ATTEMPTS):  # a machine that stalls for longer than the tip timeout ends a goal
         graph.wait(lambda: all(map(graph.tip_is_measured, ARMS)), 'both tips are measured in time')
         handles = {
-            arm: graph.send_goal(MoveTip, f'/{arm}/move_tip', goal_at(targets_m[arm]))
+            arm: graph.send_goal(
+                MoveTip, f'/{arm}/move_tip', tip_goal(targets_m[arm], 0.002, 20.0)
+            )[0]
             for arm in ARMS
             if reached.get(arm) != MoveTip.Result.NONE
         }
@@ -218,9 +218,3 @@ def test_both_tips_reach_targets_of_their_own_at_the_same_time(graph):
             lambda arm=arm: np.linalg.norm(graph.truth_m(arm) - targets_m[arm]) < 0.003,
             f"{arm}'s true tip is within 3 mm of its target",
         )
-
-
-def goal_at(target_m):
-    goal = MoveTip.Goal(tolerance_m=0.002, timeout_s=20.0)
-    goal.target.position.x, goal.target.position.y, goal.target.position.z = map(float, target_m)
-    return goal

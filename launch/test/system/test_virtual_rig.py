@@ -12,6 +12,7 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PoseStamped, PoseWithCovarianceStamped
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
+from rcl_interfaces.srv import ListParameters
 from std_srvs.srv import Trigger
 
 from soft_arm_kinematics.arm import load_arm
@@ -19,8 +20,10 @@ from soft_arm_msgs.action import MoveTip
 from soft_arm_msgs.msg import ArmConfiguration, ChamberPressures
 from softarm_cli.launching.description import declared_arguments
 from system_testing.garbage import Storm
-from system_testing.launched_graph import DEADLINE_S, LAUNCH, LaunchedGraph, free_port
+from system_testing.launched_graph import LAUNCH, LaunchedGraph, tip_goal
 from system_testing.pages import name_of, pages_of, run
+from system_testing.probe import DEADLINE_S
+from system_testing.processes import free_port
 
 NODES = (
     'pneumatic_driver',
@@ -65,25 +68,16 @@ def xyz(point):
 
 @pytest.fixture(scope='module')
 def rig(tmp_path_factory, ros_domain):
-    rig = Rig(tmp_path_factory.mktemp('rig') / 'launch.txt')
-    try:
+    with Rig(tmp_path_factory.mktemp('rig') / 'launch.txt') as rig:
         rig.wait_for_streams()
         yield rig
-    finally:
-        rig.close()
-
-
-def goal_at(target_m, tolerance_m=0.001):
-    goal = MoveTip.Goal(tolerance_m=tolerance_m, timeout_s=40.0)
-    goal.target.position.x, goal.target.position.y, goal.target.position.z = map(float, target_m)
-    return goal
 
 
 def move_tip(rig, target_m):
     """Return the result of a goal; repeat a goal that a stall of the machine has ended."""
     for _ in range(GOALS):
         rig.wait(lambda: ready(rig), 'the controller is ready')
-        result = rig.act(MoveTip, '/soft_arm/move_tip', goal_at(target_m))
+        result = rig.act(MoveTip, '/soft_arm/move_tip', tip_goal(target_m))
         if result.error_code not in LOST and 'no answer' not in result.error_msg:
             break
         rig.latest.pop('soft_arm/tip_controller', None)
@@ -114,7 +108,7 @@ def test_every_node_runs_and_readiness_is_reported_without_errors(rig):
     wanted = {f'/soft_arm/{name}' for name in NODES} | {'/soft_arm/virtual_rig', '/camera/camera'}
     ready = 'ready: soft_arm on the virtual rig, 6 nodes'
     rig.wait(
-        lambda: (wanted <= rig.nodes() and ready in rig.output()) or rig.deaths(),
+        lambda: (wanted <= rig.node_names() and ready in rig.output()) or rig.deaths(),
         f'{sorted(wanted)} run, and the launch is ready',
     )
     start = rig.output().split('ready: soft_arm')[0]
@@ -143,7 +137,7 @@ def ready(rig):
     receives = (
         status is not None and float({v.key: v.value for v in status.values}['pressures_hz']) > 20
     )
-    return receives and rig.node.count_services('/soft_arm/solve_ik') > 0
+    return receives and rig.count_services('/soft_arm/solve_ik') > 0
 
 
 def test_the_tip_reaches_a_target(rig):
@@ -154,14 +148,6 @@ def test_the_tip_reaches_a_target(rig):
         lambda: np.linalg.norm(rig.truth_m() - target_m) < 0.002,
         'the true tip is within 2 mm of its target',
     )
-
-
-def test_an_unreachable_target_moves_nothing(rig):
-    before_m = rig.truth_m()
-    result = move_tip(rig, [0.0, 0.0, 5.0])
-    assert result.error_code == MoveTip.Result.OUTSIDE_WORKSPACE
-    assert '5' in result.error_msg
-    assert np.linalg.norm(rig.truth_m() - before_m) < 0.005
 
 
 @pytest.mark.parametrize('page', pages_of('rig'), ids=name_of)
@@ -177,13 +163,12 @@ def test_garbage_on_every_topic_service_and_action_ends_no_node(rig):
     assert {'/soft_arm/pressure_command', '/soft_arm/tip_pose', '/soft_arm/pressures'} <= set(
         storm.topics
     )
-    assert {'/soft_arm/solve_ik'} <= set(storm.services) and {'/soft_arm/move_tip'} <= set(
-        storm.actions
-    )
+    assert {'/soft_arm/solve_ik'} <= set(storm.services)
+    assert {'/soft_arm/move_tip'} <= set(storm.actions)
     storm.publish()
     storm.ask()
     for name in (*(f'/soft_arm/{name}' for name in NODES), '/soft_arm/virtual_rig'):
-        rig.answers(name)
+        rig.call(ListParameters, f'{name}/list_parameters')
     assert not rig.deaths() and rig.pids() == before, rig.output()
     for service in ('vent', 'clear_faults'):
         assert rig.call(Trigger, f'/soft_arm/{service}', Trigger.Request()).success
@@ -197,7 +182,7 @@ def test_garbage_on_every_topic_service_and_action_ends_no_node(rig):
 
 def test_time_goes_on_without_a_stopped_controller_until_it_answers_again(rig):
     rig.wait(lambda: ready(rig), 'the controller is ready')
-    rig.send_goal(MoveTip, '/soft_arm/move_tip', goal_at(bent_tip_m(), tolerance_m=1e-4))
+    rig.send_goal(MoveTip, '/soft_arm/move_tip', tip_goal(bent_tip_m(), tolerance_m=1e-4))
     rig.wait(lambda: np.abs(rig.pressures_pa()).max() > VENTED_PA, 'the arm is under pressure')
     pid = rig.pids()['tip_controller']
 
@@ -216,18 +201,14 @@ def test_time_goes_on_without_a_stopped_controller_until_it_answers_again(rig):
         )
     finally:
         os.kill(pid, signal.SIGCONT)
-    rig.wait(
-        lambda: message().startswith('in lockstep'),
-        'the controller is waited for again',
-    )
+    rig.wait(lambda: message().startswith('in lockstep'), 'the controller is waited for again')
 
 
 def test_killed_nodes_are_restarted_and_work(rig):
     for name in ('tip_tracker', 'tip_controller', 'inverse_kinematics'):
         rig.kill(name)
     rig.wait(
-        lambda: all(starts(rig, name) >= 2 for name in rig.killed),
-        'all killed nodes are restarted',
+        lambda: all(starts(rig, name) >= 2 for name in rig.killed), 'all killed nodes are restarted'
     )
     for name in rig.killed:
         rig.wait(lambda name=name: works(rig, name, rig.pids().get(name)), f'the new {name} works')

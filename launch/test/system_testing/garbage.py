@@ -1,6 +1,7 @@
 """Garbage for every topic, service and action that the nodes of a running graph offer."""
 
 import math
+import time
 from dataclasses import dataclass
 
 from lifecycle_msgs.srv import ChangeState
@@ -42,18 +43,6 @@ KINDS = (
     Kind(1e300, -(2**31), 'x' * 2000, 500, 2**31 - 1),
     Kind(-1e-300, 255, '/', 2, 1),
 )
-_BITS = {
-    'int8': 7,
-    'uint8': 8,
-    'int16': 15,
-    'uint16': 16,
-    'int32': 31,
-    'uint32': 32,
-    'int64': 63,
-    'uint64': 64,
-    'octet': 8,
-    'byte': 8,
-}
 
 
 def message(type_of_message: type, kind: Kind):
@@ -90,12 +79,11 @@ def _single(declared: str, kind: Kind):
             if math.isinf(kind.number) or math.isnan(kind.number)
             else math.copysign(1e38, kind.number)
         )
-    low, high = (0 if declared[0] in 'uob' else -(2 ** _BITS[declared])), 2 ** _BITS[declared] - 1
-    return (
-        bytes([kind.integer % 256])
-        if declared in ('octet', 'byte')
-        else min(max(kind.integer, low), high)
-    )
+    if declared in ('octet', 'byte'):
+        return bytes([kind.integer % 256])
+    bits = int(declared.lstrip('uint'))
+    low, high = (0, 2**bits) if declared[0] == 'u' else (-(2 ** (bits - 1)), 2 ** (bits - 1))
+    return min(max(kind.integer, low), high - 1)
 
 
 class Storm:
@@ -106,14 +94,14 @@ class Storm:
     """
 
     def __init__(self, graph):
-        self._graph, node = graph, graph.node
+        self._graph = graph
         self.topics, self.services, self.actions = {}, {}, {}
-        for name, namespace in node.get_node_names_and_namespaces():
+        for name, namespace in graph.get_node_names_and_namespaces():
             if name not in graph.pids():
                 continue  # of the test itself
-            self.topics |= dict(node.get_subscriber_names_and_types_by_node(name, namespace))
-            self.services |= dict(node.get_service_names_and_types_by_node(name, namespace))
-            self.actions |= dict(get_action_server_names_and_types_by_node(node, name, namespace))
+            self.topics |= dict(graph.get_subscriber_names_and_types_by_node(name, namespace))
+            self.services |= dict(graph.get_service_names_and_types_by_node(name, namespace))
+            self.actions |= dict(get_action_server_names_and_types_by_node(graph, name, namespace))
         self.topics = {
             t: kinds[0] for t, kinds in self.topics.items() if t not in OTHERS and '/_' not in t
         }
@@ -128,7 +116,7 @@ class Storm:
         """Publish every kind of garbage on every topic."""
         graph = self._graph
         for topic, kind in self.topics.items():
-            publisher = graph.node.create_publisher(
+            publisher = graph.create_publisher(
                 message_class(kind),
                 topic,
                 QoSProfile(depth=50, durability=DurabilityPolicy.TRANSIENT_LOCAL),
@@ -139,8 +127,9 @@ class Storm:
             )
             for one in KINDS:
                 publisher.publish(message(message_class(kind), one))
-            graph.pause(0.3, lambda: False)
-            graph.node.destroy_publisher(publisher)
+            end_s = time.monotonic() + 0.3
+            graph.wait(lambda end_s=end_s: time.monotonic() > end_s, 'a pause')
+            graph.destroy_publisher(publisher)
 
     def ask(self) -> None:
         """Call every action, and services with more than a boolean, with every garbage."""
@@ -158,7 +147,7 @@ class Storm:
         for name, kind in self.actions.items():
             action = message_class(kind)
             for one in KINDS:
-                handle = graph.send_goal(action, name, message(action.Goal, one))
+                handle, _ = graph.send_goal(action, name, message(action.Goal, one))
                 if handle.accepted:
                     graph.result(graph.called(handle.cancel_goal_async), f'{name} is cancelled')
                     graph.result(graph.called(handle.get_result_async), f'{name} ends')

@@ -5,13 +5,13 @@ import subprocess
 import tempfile
 import time
 
-import rclpy
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
-from rclpy.executors import SingleThreadedExecutor
+
+from system_testing.probe import Probe
 
 
-class NodeOperator:
+class NodeOperator(Probe):
     """Client of a node, which it also starts and ends.
 
     Args:
@@ -23,12 +23,8 @@ class NodeOperator:
     """
 
     def __init__(self, namespace: str, node_name: str):
-        self._namespace, self._node_name = namespace, node_name
-        self._context = rclpy.Context()
-        rclpy.init(context=self._context)
-        self._node = rclpy.create_node('operator', namespace=namespace, context=self._context)
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
+        super().__init__('operator', namespace)
+        self._operated = node_name
         self.process: subprocess.Popen | None = None
         self._known = False  # whether the node has answered
         # A file, because a full pipe would block the node.
@@ -38,7 +34,7 @@ class NodeOperator:
         """Start the node with its parameters and additional environment variables."""
         given = [word for k, v in parameters.items() for word in ('-p', f'{k}:={v}')]
         self.process = subprocess.Popen(
-            [*command, '--ros-args', '-r', f'__ns:={self._namespace}', *given],
+            [*command, '--ros-args', '-r', f'__ns:={self.get_namespace()}', *given],
             stderr=self._output,
             text=True,
             env=os.environ | environment,
@@ -50,37 +46,27 @@ class NodeOperator:
         self._output.seek(0)
         return self._output.read()
 
-    def listen(self, kind, topic: str, profile=10) -> list:
-        """Return a list that receives all messages of a topic."""
-        messages = []
-        self._node.create_subscription(kind, topic, messages.append, profile)
-        return messages
+    def said(self):
+        return f'the node said:\n{self.output}'
 
-    def wait(self, condition, deadline_s: float = 120.0, what: str = 'the condition') -> float:
-        """Wait for a condition while the node runs; return the elapsed time [s]."""
-        began_s = time.monotonic()
-        while not condition():
+    def wait(self, condition, what='the condition', each=None):
+        """Wait for a condition while the node runs."""
+
+        def holds():
             assert self.process.poll() is None, self.output
-            assert time.monotonic() - began_s < deadline_s, (
-                f'{what} not within {deadline_s} s; the node said:\n{self.output}'
-            )
-            self._executor.spin_once(timeout_sec=0.02)
-        return time.monotonic() - began_s
+            return condition()
 
-    def call(self, kind, name: str, **fields):
+        super().wait(holds, what, each)
+
+    def call(self, kind, name, request=None, **fields):
         """Call a service; return its response."""
         if not self._known:
             _ = self.state
-        client = self._node.create_client(kind, name)
-        self.wait(client.service_is_ready, what=f'service {name}')
-        future = client.call_async(kind.Request(**fields))
-        self.wait(future.done, what=f'answer of {name}')
-        self._node.destroy_client(client)
-        return future.result()
+        return super().call(kind, name, request, **fields)
 
     def transition(self, number: int) -> bool:
         """Request a transition of the lifecycle; return its success."""
-        service = f'{self._node_name}/change_state'
+        service = f'{self._operated}/change_state'
         return self.call(ChangeState, service, transition=Transition(id=number)).success
 
     @property
@@ -90,7 +76,7 @@ class NodeOperator:
         A node that has not discovered its client within 100 ms drops the answer (rmw_fastrtps),
         as happens to the first client of a node that starts on a busy machine.
         """
-        client = self._node.create_client(GetState, f'{self._node_name}/get_state')
+        client = self._service_client(GetState, f'{self._operated}/get_state')
         answers, next_s = [], 0.0
 
         def answered():
@@ -100,8 +86,7 @@ class NodeOperator:
                 answers.append(client.call_async(GetState.Request()))
             return any(future.done() for future in answers)
 
-        self.wait(answered, what=f'state of {self._node_name}')
-        self._node.destroy_client(client)
+        self.wait(answered, f'state of {self._operated}')
         self._known = True
         return next(f for f in answers if f.done()).result().current_state.label
 
@@ -111,6 +96,4 @@ class NodeOperator:
             if self.process.poll() is None:
                 self.process.kill()
             self.process.wait(60.0)
-        self._executor.shutdown()
-        self._node.destroy_node()
-        rclpy.shutdown(context=self._context)
+        super().close()

@@ -33,10 +33,7 @@ PAGES = sorted(
     for page in ROOT.glob(pattern)
     if page.name != 'CHANGELOG.md' and 'generated' not in page.parts
 )
-MARKS = {
-    'sh': {'', 'rig', 'cell', 'launch', 'ci', 'ros', 'hardware'},
-    'python': {'', 'hardware'},
-}
+MARKS = {'sh': {'', 'rig', 'cell', 'launch', 'ci', 'ros', 'hardware'}, 'python': {'', 'hardware'}}
 UNTIL_INTERRUPT_S = 6
 _FENCE = re.compile(r'(?ms)^( *)```([^\n`]*)\n(.*?)^\1```$')
 

@@ -81,7 +81,9 @@ class Probe(Node):
         timer, end_s = each and self.create_timer(0.05, each), time.monotonic() + DEADLINE_S
         while not condition():
             heard = [topic for topic, messages in self.heard.items() if messages]
-            assert time.monotonic() < end_s, f'{what}: not within {DEADLINE_S:g} s; heard {heard}'
+            assert time.monotonic() < end_s, (
+                f'{what}: not within {DEADLINE_S:g} s; heard {heard}\n{self.said()}'
+            )
             if self._thread:
                 with self._changed:
                     self._changed.wait(0.1)
@@ -89,6 +91,10 @@ class Probe(Node):
                 self._executor.spin_once(timeout_sec=0.1)
         if timer:
             self.destroy_timer(timer)
+
+    def said(self):
+        """Return the output of processes under test, for the message of a failed wait."""
+        return ''
 
     def result(self, future, what='the answer'):
         """Wait for a future; return its result."""
