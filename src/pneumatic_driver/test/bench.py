@@ -81,10 +81,7 @@ class Bench:
             new_client=lambda link, trace: DirectClient(self.logic, self.functions),
         )
         self.cycle = Cycle(
-            self.device,
-            command_timeout_s,
-            on_disarm=self.reasons.append,
-            clock=lambda: self.now_s,
+            self.device, command_timeout_s, on_disarm=self.reasons.append, clock=lambda: self.now_s
         )
 
     def run(self, seconds: float, command: bool = True, targets_pa=None) -> None:

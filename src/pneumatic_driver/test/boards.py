@@ -86,25 +86,6 @@ class Host:
         return self._write(100, [*targets, self.hold.next_code()])
 
 
-class KeepAlive:
-    """Calls an action every 20 ms until it is stopped."""
-
-    def __init__(self, action: Callable[[], object]):
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._run, args=(action,), name='keep_alive')
-        self._thread.start()
-
-    def _run(self, action):
-        with turns() as own:
-            while not self._stop.wait(0.02):
-                own.turn()
-                action()
-
-    def stop(self):
-        self._stop.set()
-        self._thread.join(2.0)
-
-
 class RecordingPlant:
     """Ideal chambers at their valves' set points, or `forced_pa`; records every change."""
 

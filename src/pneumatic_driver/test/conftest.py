@@ -99,12 +99,7 @@ class DriverRecorder:
     def __init__(self, rig, link):
         self.exchanges, self.reasons = [], []
         self.driver = Driver(
-            device_of(rig, link),
-            50.0,
-            0.5,
-            self.exchanges.append,
-            self._disarmed,
-            time.monotonic,
+            device_of(rig, link), 50.0, 0.5, self.exchanges.append, self._disarmed, time.monotonic
         )
         self.disarmed_s = None
 

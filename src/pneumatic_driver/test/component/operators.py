@@ -1,5 +1,6 @@
 """Operator of a driver node."""
 
+import functools
 import os
 from pathlib import Path
 
@@ -19,29 +20,25 @@ class Operator(NodeOperator):
         super().__init__(namespace, executable)
         self._executable, self._chambers = executable, chambers
         self.pressures = self.listen(ChamberPressures, 'pressures')
-        self._commands = self._node.create_publisher(ChamberPressures, 'pressure_command', 1)
+        self._commands = self.create_publisher(ChamberPressures, 'pressure_command', 1)
         self.environment = {}  # added to the environment of this process
         self.driver_ahead_s = 0.0  # of this process' clock
 
     def start(self, **parameters) -> None:
         self.launch([FOLDER / self._executable], self.environment, **parameters)
 
-    def wait(self, condition, command=None, what: str = 'the condition') -> float:
+    def wait(self, condition, what='the condition', each=None, command=None):
         """Wait for a condition while commanding pressures [Pa]."""
-
-        def commanding():
-            if command is not None:
-                self.command(self._chambers, command)
-            return condition()
-
-        return super().wait(commanding, what=what)
+        if command is not None:
+            each = functools.partial(self.command, self._chambers, command)
+        super().wait(condition, what, each)
 
     def command(self, names, pressures_pa, age_s: float | None = 0.0) -> None:
         """Command pressures [Pa] with a stamp of this age [s] for the driver; None: no stamp."""
         message = ChamberPressures(names=names, pressures_pa=[float(p) for p in pressures_pa])
         if age_s is not None:
             ahead = Duration(seconds=self.driver_ahead_s - age_s)
-            message.header.stamp = (self._node.get_clock().now() + ahead).to_msg()
+            message.header.stamp = (self.get_clock().now() + ahead).to_msg()
         self._commands.publish(message)
 
 

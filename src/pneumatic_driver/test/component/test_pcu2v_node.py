@@ -49,10 +49,8 @@ def test_pressures_and_state_come_back_with_their_age(operator, gripper):
     assert (state.positive_trigger, state.negative_trigger) == (True, False)
     assert all(0.0 < s.age_s < 1.0 for s in states)
     stamps = [seconds(s.header.stamp) for s in states]
-    assert (
-        stamps == sorted(set(stamps))
-        and abs(stamps[-1] - time.clock_gettime(time.CLOCK_REALTIME)) < 1.0
-    )
+    assert stamps == sorted(set(stamps))
+    assert abs(stamps[-1] - time.clock_gettime(time.CLOCK_REALTIME)) < 1.0
     operator.wait(lambda: gripper.plant.follows([-40e3]), command=[-40e3])
     operator.wait(
         lambda: states[-1].negative_trigger and not states[-1].positive_trigger, command=[-40e3]

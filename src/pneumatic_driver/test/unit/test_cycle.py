@@ -130,12 +130,7 @@ def test_a_driver_that_pauses_loses_the_board_to_its_watchdog(board_bench):
 
 @pytest.mark.parametrize(
     'writes',
-    [
-        [(3, [1100])],
-        [(1, [0])],
-        [(1, [0, 1, 0, 0x10000 - 800])],
-        [(5, [4]), (3, [1100])],
-    ],
+    [[(3, [1100])], [(1, [0])], [(1, [0, 1, 0, 0x10000 - 800])], [(5, [4]), (3, [1100])]],
     ids=['target', 'off', 'vacuum', 'heartbeat and target'],
 )
 def test_a_foreign_write_to_the_gripper_disarms_and_is_latched(gripper_bench, writes):

@@ -6,6 +6,7 @@ import logging
 import re
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from pneumatic_driver.board import Board
 from pneumatic_driver.errors import CommandError, HeldError
 from pneumatic_driver.hold import own_name
 
-from ..boards import KeepAlive, keep_commanding, moving, wait_for
+from ..boards import keep_commanding, moving, wait_for
 from ..conftest import RtuBoard, device_of
 
 pytestmark = pytest.mark.steady_clock
@@ -44,12 +45,11 @@ def test_a_second_driver_is_refused_and_disturbs_nobody(rig, make_driver):
         if rig.driver is Board
         else 'its heartbeat counts, so another client drives it: stop that client first$'
     )
-    alive = KeepAlive(lambda: driver.command(rig.targets_pa))
-    try:
-        with pytest.raises(HeldError, match=words):
-            make_driver(rig, rig.second_link).driver.connect()
-    finally:
-        alive.stop()
+    with ThreadPoolExecutor() as pool:
+        connecting = pool.submit(make_driver(rig, rig.second_link).driver.connect)
+        keep_commanding(driver, rig, connecting.done, 60.0)
+    with pytest.raises(HeldError, match=words):
+        connecting.result()
     assert first.reasons == [] and driver.armed and rig.plant.follows(rig.targets_pa)
     driver.close()
     moving(make_driver(rig, rig.second_link), rig)  # the hold of the first has ended

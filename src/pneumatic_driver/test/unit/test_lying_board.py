@@ -39,30 +39,45 @@ def shorter(frame: bytes) -> bytes:
     return adu(frame, bytes([pdu[0], pdu[1] - 2]) + pdu[2:-2])
 
 
+def header(start: int, value: bytes):
+    return lambda frame: frame[:start] + value + frame[start + len(value) :]
+
+
+# What the board answers instead, and what the driver reports of it.
 LIES = {
-    'one register fewer': shorter,
-    'function 16': lambda f: adu(f, b'\x10\0\x6a\0\x03'),
-    'function alone': lambda f: adu(f, f[7:8]),
-    'exception 4': lambda f: adu(f, bytes([f[7] | 0x80, 4])),
-    'exception without a code': lambda f: adu(f, bytes([f[7] | 0x80])),
-    'another unit': lambda f: f[:6] + b'\x07' + f[7:],
-    'another transaction': lambda f: bytes([f[0] ^ 0x55]) + f[1:],
-    'text': lambda f: b'HTTP/1.1 400 Bad Request\r\n\r\n',
-    'an old heartbeat': lambda f: words(f, r15=[0x1234]),
-    'faults while it runs': lambda f: words(f, r13=[1 << 2]),
-    'a fault without a name': lambda f: words(f, r12=[0b1101]),
-    'held pressures': lambda f: words(f, r12=[0b1010]),
-    'every pressure too high': lambda f: words(
-        f, r0=[20_000, 11_000, 32_700, 15_000, 12_000, 30_000]
+    'one register fewer': (shorter, r'has \d+ registers, \d+ were requested'),
+    'function 3': (lambda f: adu(f, b'\3' + f[8:]), r'expected function \d+, received 3'),
+    'function 16': (lambda f: adu(f, b'\x10\0\x6a\0\x03'), r'expected function \d+, received 16'),
+    'function alone': (lambda f: adu(f, f[7:8]), 'expected'),
+    'exception 4': (lambda f: adu(f, bytes([f[7] | 0x80, 4])), 'exception 4'),
+    'exception without a code': (lambda f: adu(f, bytes([f[7] | 0x80])), 'expected'),
+    'unit 0': (header(6, b'\0'), 'expected unit id 1, received 0'),
+    'unit 255': (header(6, b'\xff'), 'expected unit id 1, received 255'),
+    'transaction 0': (header(0, b'\0\0'), r'expected transaction id \d+, received 0'),
+    'transaction 65535': (header(0, b'\xff\xff'), r'expected transaction id \d+, received 65535'),
+    'protocol 7': (header(2, b'\0\7'), 'expected protocol id 0, received 7'),
+    'length 200': (header(4, b'\0\xc8'), r'expected length \d+, received 200'),
+    'a few bytes': (lambda f: f[:5], 'expected an answer, received 00'),
+    'text': (lambda f: b'HTTP/1.1 400 Bad Request\r\n\r\n', 'expected'),
+    'an old heartbeat': (lambda f: words(f, r15=[0x1234]), ''),
+    'faults while it runs': (lambda f: words(f, r13=[1 << 2]), 'over_pressure_2'),
+    'a fault without a name': (lambda f: words(f, r12=[0b1101]), 'a fault without a name'),
+    'held pressures': (lambda f: words(f, r12=[0b1010]), ''),
+    'every pressure too high': (
+        lambda f: words(f, r0=[20_000, 11_000, 32_700, 15_000, 12_000, 30_000]),
+        'pressure_0_out_of_range',
     ),
-    'every pressure too low': lambda f: words(f, r0=[0x10000 - 20_000] * 6),
+    'every pressure too low': (
+        lambda f: words(f, r0=[0x10000 - 20_000] * 6),
+        'pressure_5_out_of_range',
+    ),
 }
 
 
 def let_lie(link, kind: str) -> None:
     """Let the board lie from now on."""
     answers = link.wire.answers
-    link.wire.answers = lambda request: LIES[kind](answers(request))
+    link.wire.answers = lambda request: LIES[kind][0](answers(request))
 
 
 @pytest.mark.parametrize('kind', LIES)
@@ -74,6 +89,7 @@ def test_a_board_that_lies_is_vented_and_used_again(kind):
         await link.command(50)
         assert not link.cycle.armed and not link.device.runs
         assert link.cycle.link_error or link.cycle.vent_pending or link.cycle.latest.faults
+        assert re.search(LIES[kind][1], link.reasons[0]), link.reasons
         del link.wire.answers  # the truth again
 
         async def recovered():
@@ -144,35 +160,6 @@ def test_an_answer_that_cannot_be_decoded_is_reported_with_what_was_expected():
     run(scenario, EmulatedBoard)
 
 
-def header(start: int, value: bytes):
-    return lambda frame: frame[:start] + value + frame[start + len(value) :]
-
-
-WRONG = {
-    'unit 0': (header(6, b'\0'), 'expected unit id 1, received 0'),
-    'unit 255': (header(6, b'\xff'), 'expected unit id 1, received 255'),
-    'transaction 0': (header(0, b'\0\0'), r'expected transaction id \d+, received 0'),
-    'transaction 65535': (header(0, b'\xff\xff'), r'expected transaction id \d+, received 65535'),
-    'protocol 7': (header(2, b'\0\7'), 'expected protocol id 0, received 7'),
-    'length 200': (header(4, b'\0\xc8'), r'expected length \d+, received 200'),
-    'function 3': (lambda f: adu(f, b'\3' + f[8:]), r'expected function \d+, received 3'),
-    'a few bytes': (lambda f: f[:5], 'expected an answer, received 00'),
-}
-
-
-@pytest.mark.parametrize('kind', WRONG)
-def test_each_field_of_an_answer_is_checked_and_named(kind):
-    async def scenario(link):
-        await link.drive(10)
-        answers = link.wire.answers
-        link.wire.answers = lambda request: WRONG[kind][0](answers(request))
-        await link.command(50)
-        assert not link.cycle.armed and not link.device.runs
-        assert re.search(WRONG[kind][1], link.reasons[0]), link.reasons
-
-    assert run(scenario, EmulatedBoard).wrong == []
-
-
 @pytest.mark.parametrize(('name', 'byte'), [('address', 9), ('count', 11)])
 def test_each_field_of_the_answer_to_a_write_is_checked_and_named(name, byte):
     async def scenario(link):
@@ -193,21 +180,14 @@ def test_each_field_of_the_answer_to_a_write_is_checked_and_named(name, byte):
 
 
 @pytest.mark.parametrize(
-    ('kind', 'named'),
-    [
-        ('faults while it runs', 'over_pressure_2'),
-        ('a fault without a name', 'a fault without a name'),
-        ('every pressure too high', 'pressure_0_out_of_range'),
-        ('every pressure too low', 'pressure_5_out_of_range'),
-    ],
+    'kind', ['faults while it runs', 'a fault without a name', 'every pressure too high']
 )
-def test_what_a_running_board_reports_vents_it_within_50_ms_and_is_named(kind, named):
+def test_what_a_running_board_reports_vents_it_within_50_ms(kind):
     async def scenario(link):
         await link.drive(10)
         let_lie(link, kind)
         lied_s = link.loop.time()
         await link.command(3, lambda: not link.device.runs)
         assert not link.device.runs and link.loop.time() - lied_s <= 0.05
-        assert named in link.reasons[0]
 
     run(scenario, EmulatedBoard)

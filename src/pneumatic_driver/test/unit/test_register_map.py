@@ -129,7 +129,8 @@ def test_files_that_are_not_maps(tmp_path):
 def test_int16_round_trip_to_half_a_step(pressure_kpa):
     register_map = load_map('valve_board')
     ((address, words),) = register_map.encode({'target': [pressure_kpa] * 6})
-    assert address == 100 and register_map.decode(100, words + [0] * 6)['target'] == pytest.approx(
+    assert address == 100
+    assert register_map.decode(100, words + [0] * 6)['target'] == pytest.approx(
         [1e3 * pressure_kpa] * 6, abs=5.0 + 1e-6
     )
 
