@@ -23,17 +23,8 @@ def self_signed(tmp_path_factory):
     """A certificate for 127.0.0.1 and its key, as files."""
     folder = tmp_path_factory.mktemp('tls')
     certificate, key = folder / 'certificate.pem', folder / 'key.pem'
-    options = [
-        'req',
-        '-x509',
-        '-newkey',
-        'rsa:2048',
-        '-nodes',
-        '-days',
-        '2',
-        '-subj',
-        '/CN=127.0.0.1',
-    ]
-    options += ['-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', certificate]
+    options = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2']
+    options += ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1']
+    options += ['-keyout', key, '-out', certificate]
     subprocess.run(['openssl', *options], check=True, capture_output=True, timeout=30)
     return certificate, key

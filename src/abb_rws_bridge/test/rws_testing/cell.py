@@ -20,8 +20,7 @@ FAST = {'interval_s': 0.0, 'timeout_s': 0.8}
 @asynccontextmanager
 async def emulator(generation: int = 1, **options):
     async with Emulator(
-        Options({USER.user: USER.password}, generation=generation, **options),
-        clock=time.monotonic,
+        Options({USER.user: USER.password}, generation=generation, **options), clock=time.monotonic
     ) as running:
         yield running
 

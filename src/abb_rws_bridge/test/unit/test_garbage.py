@@ -4,12 +4,9 @@ import asyncio
 
 import pytest
 
-from abb_rws_bridge.controller import Controller
-from abb_rws_bridge.dialect import RWS1
 from abb_rws_bridge.errors import RwsError
 from abb_rws_bridge.monitor import UP
-from abb_rws_bridge.session import Endpoint
-from rws_testing.cell import USER, emulator, until, watched
+from rws_testing.cell import client, emulator, until, watched
 from rws_testing.garbage import FRAMES, GARBAGE
 from rws_testing.spoiler import spoiler
 
@@ -22,8 +19,11 @@ SYMBOL = 'T_ROB1/Module1/test_var_num'
 async def spoilt_cell(spoil):
     """Run `spoil(between, controller, monitor)`, then wait for the recovery."""
     async with emulator() as running, spoiler(running.port) as between:
-        endpoint = Endpoint('127.0.0.1', between.port, timeout_s=0.2, interval_s=0.005)
-        async with Controller(endpoint, USER, RWS1) as controller, watched(controller) as monitor:
+        fast = {'timeout_s': 0.2, 'interval_s': 0.005}
+        async with (
+            client(running, port=between.port, **fast) as controller,
+            watched(controller) as monitor,
+        ):
             await spoil(between, controller, monitor)
             between.garbage, good_s = None, asyncio.get_running_loop().time()
             await until(

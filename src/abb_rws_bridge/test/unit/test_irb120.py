@@ -3,7 +3,6 @@
 import functools
 import itertools
 import math
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -80,24 +79,3 @@ def test_non_finite_joint_angles_are_refused(bad):
 def test_transforms_have_the_kinematics_of_the_emulated_robot_and_the_scalar_last(joints_rad):
     assert all(q_xyzw[3] >= 0.0 for _, q_xyzw in irb120.link_transforms(joints_rad))
     np.testing.assert_allclose(tool_pose(joints_rad), emulated.tool_pose(joints_rad), atol=1e-12)
-
-
-def test_the_urdf_has_the_same_kinematics():
-    joints = ElementTree.fromstring(irb120.urdf('abb_')).findall('joint')
-    names = ['abb_base_link', *(f'abb_link_{i}' for i in range(1, 7)), 'abb_tool0']
-    assert [joint.find('parent').get('link') for joint in joints] == names[:-1]
-    assert [joint.find('child').get('link') for joint in joints] == names[1:]
-
-    def vectors(tag, name):
-        return [
-            [float(v) for v in j.find(tag).get(name).split()]
-            for j in joints
-            if j.find(tag) is not None
-        ]
-
-    origins = vectors('origin', 'xyz')
-    np.testing.assert_allclose(origins, [*irb120.ORIGINS_M, np.zeros(3)])
-    np.testing.assert_allclose(vectors('origin', 'rpy'), [[0, 0, 0]] * 6 + [[0, math.pi / 2, 0]])
-    np.testing.assert_allclose(vectors('axis', 'xyz'), irb120.AXES)
-    limits = np.hstack([vectors('limit', 'lower'), vectors('limit', 'upper')])
-    np.testing.assert_allclose(limits, irb120.LIMITS_RAD, atol=1e-6)

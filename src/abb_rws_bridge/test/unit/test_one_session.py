@@ -4,21 +4,19 @@ import asyncio
 
 import pytest
 
-from abb_rws_bridge.controller import Controller
 from abb_rws_bridge.cookies import SessionCookies
-from abb_rws_bridge.dialect import RWS1
 from abb_rws_bridge.monitor import UP, Monitor
-from abb_rws_bridge.session import Endpoint
-from rws_testing.cell import USER, cell, emulator, until, watched
+from rws_testing.cell import cell, client, emulator, until, watched
 from rws_testing.spoiler import spoiler
 
 pytestmark = pytest.mark.steady_clock
+
+FAST = {'timeout_s': 0.3, 'interval_s': 0.005}
 
 
 @pytest.mark.parametrize('location', [b'http://[', b''])
 async def test_a_malformed_location_leaves_no_group_behind(location):
     async with emulator() as running, spoiler(running.port) as between:
-        endpoint = Endpoint('127.0.0.1', between.port, timeout_s=0.3, interval_s=0.005)
 
         def garble(whole: bytes) -> bytes:
             most.append(len(running.subscriptions.groups))
@@ -27,7 +25,7 @@ async def test_a_malformed_location_leaves_no_group_behind(location):
 
         most: list[int] = []
         between.garbage, between.only = garble, b'POST /subscription'
-        async with Controller(endpoint, USER, RWS1) as controller:
+        async with client(running, port=between.port, **FAST) as controller:
             monitor = Monitor(controller)
             task = asyncio.create_task(monitor.run())
             await until(lambda: len(most) >= 4)
@@ -74,17 +72,20 @@ async def test_two_requests_that_each_open_a_session_leave_one():
 
 
 async def test_a_group_is_not_replaced_until_its_deletion_is_confirmed():
-    async with emulator() as running, spoiler(running.port) as between:
-        endpoint = Endpoint('127.0.0.1', between.port, timeout_s=0.3, interval_s=0.005)
-        async with Controller(endpoint, USER, RWS1) as controller, watched(controller) as seen:
-            between.garbage, between.only = b'HTTP/1.1 500 Oh\r\n\r\n', b'DELETE /subscription'
-            await seen.subscription.suspect()
-            await until(lambda: between.spoilt >= 2)
-            assert seen.subscription.registrations == 1 and seen.known.link == UP
-            between.garbage = None
-            await until(lambda: seen.subscription.live)
-            assert seen.subscription.registrations == 2
-            assert len(running.subscriptions.groups) == 1
+    async with (
+        emulator() as running,
+        spoiler(running.port) as between,
+        client(running, port=between.port, **FAST) as controller,
+        watched(controller) as seen,
+    ):
+        between.garbage, between.only = b'HTTP/1.1 500 Oh\r\n\r\n', b'DELETE /subscription'
+        await seen.subscription.suspect()
+        await until(lambda: between.spoilt >= 2)
+        assert seen.subscription.registrations == 1 and seen.known.link == UP
+        between.garbage = None
+        await until(lambda: seen.subscription.live)
+        assert seen.subscription.registrations == 2
+        assert len(running.subscriptions.groups) == 1
 
 
 @pytest.mark.parametrize(

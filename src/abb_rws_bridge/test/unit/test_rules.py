@@ -40,11 +40,7 @@ async def test_in_manual_mode_every_write_is_refused_and_nothing_moves(generatio
             running.controller.control_state,
             running.controller.running,
             running.controller.speed_percent,
-        ) == (
-            'motoroff',
-            False,
-            100,
-        )
+        ) == ('motoroff', False, 100)
         assert running.controller.memory.values == before
 
 
@@ -165,10 +161,7 @@ async def test_refusals_are_typed(generation):
                 controller.set_symbol('T_ROB1/Module1/test_var_num', '"text"'),
                 errors.InvalidArgument,
             ),
-            (
-                controller.set_symbol('T_ROB1/Module1/test_array', '[1,2]'),
-                errors.InvalidArgument,
-            ),
+            (controller.set_symbol('T_ROB1/Module1/test_array', '[1,2]'), errors.InvalidArgument),
             (controller.set_signal('DO_01', 0.5), errors.InvalidArgument),
         ]:
             with pytest.raises(kind):
@@ -276,14 +269,6 @@ async def test_an_interrupted_move_ends_within_a_second(disturb, why):
         with pytest.raises(MoveFailed, match=why):
             moving.result()
         np.testing.assert_array_equal(running.controller.robot.joints_rad, stood_rad)
-
-
-async def test_a_cancelled_move_stops_the_robot():
-    async with slow_move() as (running, moving):
-        moving.cancel()
-        await until(lambda: not running.controller.running, 0.5)
-        with pytest.raises(asyncio.CancelledError):
-            await moving
 
 
 async def test_a_move_without_joint_angles_is_stopped_once_the_controller_responds():

@@ -8,13 +8,7 @@ from hypothesis import strategies as st
 from abb_rws_emulator.controller import irb120
 from abb_rws_emulator.controller.file_store import normal_path
 from abb_rws_emulator.controller.program_memory import ProgramMemory
-from abb_rws_emulator.controller.rapid_literals import (
-    TYPES,
-    InvalidLiteral,
-    parse,
-    shape_of,
-    text,
-)
+from abb_rws_emulator.controller.rapid_literals import TYPES, InvalidLiteral, parse, shape_of, text
 from abb_rws_emulator.controller.robot import Robot
 from abb_rws_emulator.controller.virtual_controller import VirtualController
 from abb_rws_emulator.refusals import Refused
