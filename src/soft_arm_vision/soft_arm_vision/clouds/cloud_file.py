@@ -4,7 +4,6 @@
 # Numba infers the types of the compiled functions.
 
 from pathlib import Path
-from tokenize import TokenError
 
 import numpy as np
 
@@ -38,17 +37,7 @@ def read_cloud(path: Path) -> np.ndarray:
         raise VisionError(f'{path}: {error.strerror or error}') from error
     except _UnknownKind as error:
         raise VisionError(f'{path} is of a kind that is not read: {error}') from error
-    except (
-        ValueError,
-        KeyError,
-        IndexError,
-        TypeError,
-        EOFError,
-        SyntaxError,
-        TokenError,
-        MemoryError,
-        OverflowError,
-    ) as error:
+    except Exception as error:  # whatever a damaged file leads to
         raise VisionError(
             f'{path} is damaged: it is no {path.suffix.lower()[1:].upper()} file, or a part '
             'of it is missing'
