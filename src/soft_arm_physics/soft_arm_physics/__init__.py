@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from soft_arm_physics.batch import Rollouts as Rollouts
     from soft_arm_physics.batch import rollouts as rollouts
     from soft_arm_physics.environment import RobotEnvironment as RobotEnvironment
+    from soft_arm_physics.environment import RobotVectorEnvironment as RobotVectorEnvironment
     from soft_arm_physics.errors import PhysicsError as PhysicsError
     from soft_arm_physics.errors import PhysicsWarning as PhysicsWarning
     from soft_arm_physics.pictures.camera import Camera as Camera
@@ -33,7 +34,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     {
         'soft_arm_physics.actuation.pneumatics': ('Pneumatics', 'load_pneumatics'),
         'soft_arm_physics.batch': ('Rollouts', 'rollouts'),
-        'soft_arm_physics.environment': ('RobotEnvironment',),
+        'soft_arm_physics.environment': ('RobotEnvironment', 'RobotVectorEnvironment'),
         'soft_arm_physics.errors': ('PhysicsError', 'PhysicsWarning'),
         'soft_arm_physics.pictures.camera': ('Camera', 'Video'),
         'soft_arm_physics.simulated_robot': ('SimulatedRobot',),

@@ -1,4 +1,4 @@
-"""Any robot in any world as a Gymnasium environment.
+"""Any robot in any world as a Gymnasium environment, alone or many at a time.
 
     def reward(sim):
         return -abs(sim.robot.T_world_tip()[0, 3] - 0.03)
@@ -9,13 +9,17 @@ An action is the actuation of all robots in SI units; `gymnasium.wrappers.Rescal
 to -1..1. An observation holds what a laboratory could measure: see `RobotEnvironment`.
 """
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
 
 from soft_arm_physics.errors import PhysicsError
 from soft_arm_physics.simulation import Simulation
@@ -164,3 +168,76 @@ def _free_state(simulation: Simulation, name: str) -> np.ndarray:
     return np.concatenate(
         [data.qpos[at + np.array([0, 1, 2, 4, 5, 6, 3])], data.qvel[dof : dof + 6]]
     )
+
+
+class RobotVectorEnvironment(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
+    """Many copies of an environment; they step at the same time, on all cores.
+
+    The stepping loop holds no lock of the interpreter, so threads suffice. The step after an
+    episode resets it (`AutoresetMode.NEXT_STEP`).
+
+    Args:
+        make: Makes one environment; all of them must have the same spaces.
+        count: How many.
+        threads: How many step at a time; None: as many as there are cores.
+    """
+
+    def __init__(
+        self, make: Callable[[], RobotEnvironment], count: int, threads: int | None = None
+    ):
+        self.environments = [make() for _ in range(count)]
+        first = self.environments[0]
+        self.num_envs, self.render_mode = count, first.render_mode
+        self.metadata = {**first.metadata, 'autoreset_mode': AutoresetMode.NEXT_STEP}
+        self.single_action_space = first.action_space
+        self.single_observation_space = first.observation_space
+        self.action_space = batch_space(first.action_space, count)
+        self.observation_space = batch_space(first.observation_space, count)
+        self._over = np.zeros(count, dtype=bool)
+        self._threads = ThreadPoolExecutor(threads or len(os.sched_getaffinity(0)))
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: Info | None = None
+    ) -> tuple[np.ndarray, Info]:
+        """Reset all environments; environment i gets seed + i of a single seed."""
+        if seed is None or isinstance(seed, (int, np.integer)):
+            seeds = [None if seed is None else seed + i for i in range(self.num_envs)]
+        else:
+            seeds = list(seed)
+        found = [e.reset(seed=s) for e, s in zip(self.environments, seeds, strict=True)]
+        self._over[:] = False
+        return np.stack([observation for observation, _ in found]), self._infos(found)
+
+    def step(
+        self, actions: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]:
+        """Step all environments; reset the ones whose episode is over instead."""
+
+        def one(i: int) -> tuple[np.ndarray, float, bool, bool, Info]:
+            environment = self.environments[i]
+            if self._over[i]:
+                observation, info = environment.reset()
+                return observation, 0.0, False, False, info
+            return environment.step(actions[i])
+
+        found = list(self._threads.map(one, range(self.num_envs)))
+        observations, rewards, ended, cut_off, _ = zip(*found, strict=True)
+        self._over = np.array(ended) | np.array(cut_off)
+        infos = self._infos([(row[0], row[-1]) for row in found])
+        return np.stack(observations), np.array(rewards), np.array(ended), np.array(cut_off), infos
+
+    def _infos(self, found: list[tuple[np.ndarray, Info]]) -> Info:
+        infos: Info = {}
+        for i, (_, info) in enumerate(found):
+            infos = self._add_info(infos, info, i)
+        return infos
+
+    def render(self) -> tuple[np.ndarray | None, ...]:  # type: ignore[override]
+        """Return a picture of each environment."""
+        return tuple(environment.render() for environment in self.environments)
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Free threads and cameras."""
+        self._threads.shutdown()
+        for environment in self.environments:
+            environment.close()

@@ -1,4 +1,4 @@
-"""Environments: Gymnasium's own check, spaces, and ends of episodes."""
+"""Environments: Gymnasium's own check, determinism, and many at a time as each alone."""
 
 import warnings
 
@@ -13,6 +13,7 @@ from soft_arm_physics import (
     PhysicsError,
     Pneumatics,
     RobotEnvironment,
+    RobotVectorEnvironment,
     Simulation,
 )
 
@@ -55,10 +56,12 @@ def make_with_cube():
 
 
 def test_integers_of_numpy_are_seeds():
-    environment = make_with_cube()
-    expected = environment.reset(seed=3)[0]
-    for seed in (np.int64(3), np.uint32(3)):
-        np.testing.assert_array_equal(environment.reset(seed=seed)[0], expected)
+    one, many = make_with_cube(), RobotVectorEnvironment(make_with_cube, 2)
+    expected = [one.reset(seed=seed)[0] for seed in (3, 4)]
+    np.testing.assert_array_equal(one.reset(seed=np.int64(3))[0], expected[0])
+    for seeds in (np.uint32(3), np.array([3, 4]), [np.int64(3), 4]):
+        np.testing.assert_array_equal(many.reset(seed=seeds)[0], expected)
+    many.close()
 
 
 @pytest.mark.parametrize('maker', [make, make_with_cube])
@@ -117,6 +120,31 @@ def test_actions_outside_the_limits_are_refused():
     scaled = gymnasium.wrappers.RescaleAction(environment, -1.0, 1.0)
     scaled.reset()
     scaled.step(np.array([1.0, -1.0]))
+
+
+def test_many_at_a_time_are_each_as_alone():
+    many = RobotVectorEnvironment(make, 3)
+    alone = make()
+    random = np.random.default_rng(3)
+    actions = random.uniform(
+        many.single_action_space.low, many.single_action_space.high, (14, 3, 2)
+    )
+    many.reset(seed=1)
+    found = [many.step(action) for action in actions]
+    for i in range(3):
+        observation, _ = alone.reset(seed=1 + i)
+        over = False
+        for step in range(14):  # limit_s is ten steps: the eleventh resets
+            if over:
+                observation, reward, cut_off = alone.reset()[0], 0.0, False
+            else:
+                observation, reward, _, cut_off, _ = alone.step(actions[step, i])
+            np.testing.assert_array_equal(found[step][0][i], observation)
+            assert found[step][1][i] == reward and found[step][3][i] == cut_off
+            over = cut_off
+    assert found[9][3].all() and not found[10][3].any()
+    assert many.observation_space.contains(found[0][0])
+    many.close()
 
 
 def test_a_picture_shows_the_robot():
