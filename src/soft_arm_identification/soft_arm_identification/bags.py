@@ -11,10 +11,11 @@ from soft_arm_description.poses import PoseError, tracked_pose
 from soft_arm_identification.errors import RecordingError
 from soft_arm_identification.recording import Channels, Dropped, Recording
 from softarm_cli.bags.file import Bag, open_bag
+from softarm_cli.bags.plot import COMMANDS, PRESSURES, TRUTH, VISION
 
 _PRESSURES = 'soft_arm_msgs/msg/ChamberPressures'
 _POSES = 'geometry_msgs/msg/PoseStamped', 'geometry_msgs/msg/PoseWithCovarianceStamped'
-_TIPS = '/debug/tip_truth', '/tip_pose'  # the first of them that holds poses
+_TIPS = f'/{TRUTH}', f'/{VISION}'  # in order of preference
 
 
 @dataclass(frozen=True)
@@ -44,14 +45,17 @@ def read_bag(path: Path, topics: BagTopics) -> Recording:
         if tip is None:
             raise RecordingError(f'{path} holds no {" or ".join(_TIPS)}: name one with --tip-topic')
         stamps_ns, poses, lost = _poses(bag, tip)
-        commands = _pressures(
-            bag, _topic(bag, topics.commands, (_PRESSURES,), ('/pressure_command',))
-        )
-        measured = _pressures(bag, _topic(bag, topics.measured, (_PRESSURES,), ('/pressures',)))
+        command = _topic(bag, topics.commands, (_PRESSURES,), (f'/{COMMANDS}',))
+        sensors = _topic(bag, topics.measured, (_PRESSURES,), (f'/{PRESSURES}',))
+        commands, measured = _pressures(bag, command), _pressures(bag, sensors)
     names, command_ns, commanded_pa = commands
     measured_names, measured_ns, table_pa = measured
     held = np.searchsorted(command_ns, stamps_ns, 'right') - 1
-    keep = (held >= 0) | (not names)
+    early = (held < 0) & bool(names)
+    beside = np.zeros(len(stamps_ns), bool)
+    if measured_names:
+        beside = (stamps_ns < measured_ns[0]) | (stamps_ns > measured_ns[-1])
+    keep = ~early & ~beside
     if not keep.any() or not (names or measured_names):
         raise RecordingError(f'{path} holds no pressures at the times of {tip}')
     stamps_ns, poses, held = stamps_ns[keep], poses[keep], held[keep]
@@ -60,7 +64,8 @@ def read_bag(path: Path, topics: BagTopics) -> Recording:
     for place in range(len(measured_names)):
         measured_pa[:, place] = np.interp(stamps_ns, measured_ns, table_pa[:, place])
     dropped = [
-        Dropped('before the first command', int((~keep).sum()), ()),
+        Dropped('before the first command', int(early.sum()), ()),
+        Dropped('outside the time of the measured pressures', int((beside & ~early).sum()), ()),
         Dropped('tip lost: no pose', lost, ()),
     ]
     return Recording(
@@ -101,7 +106,7 @@ def _stamp_ns(message: Any) -> int:
 def _poses(bag: Bag, topic: str) -> tuple[np.ndarray, np.ndarray, int]:
     """Return stamps [ns] (n,), positions and quaternions (n, 7), and the number of lost poses."""
     found: dict[int, list[float]] = {}
-    lost = 0
+    lost, frames = 0, set()
     for _, _, message in bag.decoded([c for c in bag.connections if c.topic == topic]):
         pose = getattr(message.pose, 'pose', message.pose)
         try:
@@ -109,8 +114,13 @@ def _poses(bag: Bag, topic: str) -> tuple[np.ndarray, np.ndarray, int]:
         except PoseError:
             lost += 1
             continue
+        frames.add(message.header.frame_id)
         p, q = pose.position, pose.orientation
         found[_stamp_ns(message)] = [p.x, p.y, p.z, q.x, q.y, q.z, q.w]
+    if len(frames) > 1:
+        raise RecordingError(
+            f'{topic} in {bag.path} is in the frames {", ".join(sorted(frames))}: record one'
+        )
     if len(found) < 2:
         raise RecordingError(f'{topic} in {bag.path} holds {len(found)} poses: 2 are needed')
     stamps_ns = np.array(sorted(found), np.int64)

@@ -44,9 +44,10 @@ def _recording(name: str, file: str, rows: Rows, mapping: Mapping) -> Recording:
     measured = _channels(rows, mapping.measured, file)
     reasons = {'no time': ~np.isfinite(time_s)}
     latest_s = np.fmax.accumulate(np.where(reasons['no time'], -np.inf, time_s))
-    reasons['time that does not rise'] = np.r_[False, ~(time_s[1:] > latest_s[:-1])]
-    for channels, stated in ((inputs, mapping.inputs), (measured, mapping.measured)):
-        reasons |= _unusable(channels, stated)
+    rises = np.r_[True, time_s[1:] > latest_s[:-1]]
+    reasons['time that does not rise'] = ~rises & ~reasons['no time']
+    reasons |= _unusable('input', inputs, mapping.inputs)
+    reasons |= _unusable('measured', measured, mapping.measured)
     keep = np.ones(len(time_s), bool)
     for reason, bad in reasons.items():
         if bad.mean() > MAX_DROPPED:
@@ -104,18 +105,18 @@ def _by_file(values: dict[str, _Value], file: str, what: str) -> _Value:
     raise RecordingError(f'{what} has no entry for this file: add its name')
 
 
-def _unusable(channels: Channels, mapped: list[Channel]) -> dict[str, np.ndarray]:
-    """Return where inputs are missing or outside their limits, by reason."""
+def _unusable(kind: str, channels: Channels, mapped: list[Channel]) -> dict[str, np.ndarray]:
+    """Return where signals are missing or outside their limits, by reason."""
     reasons = {}
     for place, channel in enumerate(mapped):
         values = channels.values[:, place] / UNITS[channel.unit][1]
-        reasons[f'no number for {channel.name}'] = ~np.isfinite(values)
+        reasons[f'no number for {kind} {channel.name}'] = ~np.isfinite(values)
         if channel.limits is not None:
             low, high = channel.limits
             outside = (values < low) | (values > high)
             reached = f'{np.nanmin(values):g} to {np.nanmax(values):g}' if outside.any() else ''
             stated = f'{low:g} to {high:g} {channel.unit}'
-            reasons[f'{channel.name} outside {stated} ({reached})'] = outside
+            reasons[f'{kind} {channel.name} outside {stated} ({reached})'] = outside
     return reasons
 
 
@@ -154,9 +155,10 @@ def _points(
         for reason, lost in losses.items():
             dropped.append(_dropped(f'{name} lost: {reason}', lost, time_s))
             points_m[lost, place] = quaternions[lost, place] = np.nan
-        if np.isnan(points_m[:, place, 0]).mean() > MAX_LOST:
+        share = np.isnan(points_m[:, place, 0]).mean()
+        if share > MAX_LOST:
             reason = max(losses, key=lambda reason: losses[reason].sum())
-            raise RecordingError(f'{name} is lost in all samples: {reason}')
+            raise RecordingError(f'{name} is lost in {share:.0%} of the samples: {reason}')
     if mapping.relative_to is not None:
         points_m -= np.nanmedian(points_m[:, names.index(mapping.relative_to)], axis=0)
     if mapping.length_m is not None and names:

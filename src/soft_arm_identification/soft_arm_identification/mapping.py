@@ -1,5 +1,6 @@
 """Mapping files (YAML): which column of a recorded file holds what."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -37,7 +38,7 @@ class Table(Strict):
             others, whose columns are named ARRAY/0, ARRAY/1, and so on.
     """
 
-    delimiter: Annotated[str, Field(min_length=1, max_length=10)] = ','
+    delimiter: Literal['whitespace'] | Annotated[str, Field(min_length=1, max_length=1)] = ','
     header: bool = True
     decimal: Literal['.', ','] = '.'
     thousands: Literal['', '.', ',', "'", ' '] = ''
@@ -89,6 +90,14 @@ class Point(Strict):
     quaternion: tuple[Column, Column, Column, Column] | None = None
 
 
+def _compiles(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f'is not a regular expression: {error}') from error
+    return pattern
+
+
 class Lost(Strict):
     """What counts as a lost point.
 
@@ -113,7 +122,7 @@ class Join(Strict):
         on: Name of the common column.
     """
 
-    pattern: Annotated[str, Field(max_length=200)]
+    pattern: Annotated[str, Field(max_length=200), AfterValidator(_compiles)]
     file: Annotated[str, Field(max_length=200)]
     on: Annotated[str, Field(max_length=80)]
 

@@ -1,5 +1,6 @@
 """Read recorded tables: rows of text (CSV and the like), and NumPy arrays."""
 
+import csv
 import pickle
 import re
 import zipfile
@@ -62,6 +63,10 @@ class Rows:
         """Return the place of a column. Raises RecordingError."""
         place = key
         if isinstance(key, str):
+            if self.names.count(key) > 1:
+                raise RecordingError(
+                    f'{self.names.count(key)} columns are named {shown(key)}: use the number of one'
+                )
             place = self.names.index(key) if key in self.names else len(self.names)
         if isinstance(place, int) and place < len(self.names):
             return place
@@ -108,9 +113,8 @@ def _text_rows(path: Path, form: Table) -> Rows:
         content = path.read_text(encoding='utf-8-sig')
     except UnicodeDecodeError as error:
         raise RecordingError(f'not UTF-8 text (byte {error.start}): save it as UTF-8') from error
-    delimiter = None if form.delimiter == 'whitespace' else form.delimiter
     found = [
-        (number, [text.strip() for text in line.split(delimiter)])
+        (number, [text.strip() for text in _split(line, form.delimiter)])
         for number, line in enumerate(content.splitlines(), 1)
         if line.strip() and not line.startswith('#')
     ]
@@ -135,6 +139,12 @@ def _text_rows(path: Path, form: Table) -> Rows:
     )
 
 
+def _split(line: str, delimiter: str) -> list[str]:
+    if delimiter == 'whitespace':
+        return line.split()
+    return next(csv.reader([line], delimiter=delimiter))
+
+
 def _joined(rows: Rows, path: Path, form: Table, join: Join) -> Rows:
     """Return the rows with the columns of the file beside; those without a partner are left out."""
     match = re.fullmatch(join.pattern, path.name)
@@ -143,9 +153,9 @@ def _joined(rows: Rows, path: Path, form: Table, join: Join) -> Rows:
             f'its name does not match {join.pattern!r} (join of the mapping): the file with the '
             'positions is given, the other one is found beside it'
         )
-    other = _text_rows(path.with_name(match.expand(join.file)), form)
-    beside = {texts[other.index(join.on)]: texts for texts in other.texts}
-    key = rows.index(join.on)
+    other = _text_rows(path.with_name(_expanded(match, join.file)), form)
+    key, common = rows.index(join.on), other.index(join.on)
+    beside = {texts[common]: [*texts[:common], *texts[common + 1 :]] for texts in other.texts}
     paired = [
         (line, [*texts, *beside[texts[key]]])
         for line, texts in zip(rows.lines, rows.texts, strict=True)
@@ -153,12 +163,19 @@ def _joined(rows: Rows, path: Path, form: Table, join: Join) -> Rows:
     ]
     left_out = {f'no row with this {join.on} in the other file': len(rows.lines) - len(paired)}
     return Rows(
-        (*rows.names, *other.names),
+        (*rows.names, *other.names[:common], *other.names[common + 1 :]),
         [texts for _, texts in paired],
         tuple(line for line, _ in paired),
         rows.left_out | left_out,
         form,
     )
+
+
+def _expanded(match: re.Match, file: str) -> str:
+    try:
+        return match.expand(file)
+    except (re.error, IndexError) as error:
+        raise RecordingError(f'file {file!r} of join cannot be used: {error}') from error
 
 
 class _ArraysOnly(pickle.Unpickler):

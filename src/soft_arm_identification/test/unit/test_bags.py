@@ -60,14 +60,15 @@ def write(path, *sources):
 def test_commands_hold_and_measured_pressures_are_interpolated(tmp_path, capsys):
     assert main([write(tmp_path / 'run', messages()), '-o', str(tmp_path / 'out')]) == 0
     found = Recording.load(tmp_path / 'out' / 'run.npz')
-    numbers = np.delete(np.arange(5, COUNT), 15)
+    numbers = np.delete(np.arange(5, COUNT - 1), 15)  # the last pose is later than all pressures
     np.testing.assert_allclose(found.time_s, (numbers - 5) * 0.02, atol=1e-9)
     np.testing.assert_allclose(found.inputs.values[:, 0], numbers // 5 * 5)
-    np.testing.assert_allclose(found.measured.values[:-1, 0], 10 * (numbers[:-1] + 0.5))
+    np.testing.assert_allclose(found.measured.values[:, 0], 10 * (numbers + 0.5))
     np.testing.assert_allclose(found.tip_m[:, 0], 0.001 * numbers)
     assert found.measured.names == ('a', 'b')
     assert {part.reason: part.samples for part in found.dropped} == {
         'before the first command': 5,
+        'outside the time of the measured pressures': 1,
         'tip lost: no pose': 1,
     }
     assert 'before the first command' in capsys.readouterr().out
@@ -84,6 +85,17 @@ def test_topics_are_named_where_there_are_several(tmp_path, capsys):
     assert main([bag, '-o', str(tmp_path / 'out'), *given]) == 0
     assert main([bag, '-o', str(tmp_path / 'out'), *given[:-1], '/left/pressure']) == 2
     assert 'holds no topic /left/pressure;' in capsys.readouterr().err
+
+
+def test_poses_in_several_frames_are_refused(tmp_path, capsys):
+    def moved():
+        for number, (topic, message) in enumerate(messages()):
+            if number > 100 and topic.endswith('tip_truth'):
+                message.header.frame_id = 'map'
+            yield topic, message
+
+    assert main([write(tmp_path / 'run', moved()), '-o', str(tmp_path / 'out')]) == 2
+    assert 'in the frames base, map' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize('missing', ['tip_truth', 'pressure'])

@@ -146,8 +146,25 @@ def test_rows_that_cannot_be_used_are_left_out(imported):
         for part in json.loads(captured.out)['recordings'][0]['dropped']
     }
     assert code == 0 and len(found.time_s) == COUNT - 3 and set(reasons.values()) == {1}
-    for expected in ('too few', 'does not rise', 'a outside 0 to 60 kPa (5.0'):
+    for expected in ('too few', 'does not rise', 'input a outside 0 to 60 kPa (5.0'):
         assert any(expected in reason for reason in reasons), reasons
+
+
+def test_inputs_and_measured_inputs_of_one_name_are_both_checked(imported):
+    rows = table().astype(object)
+    rows[5, 1], rows[9, 3] = 'none', 'none'
+    code, found, captured = imported(rows)
+    reasons = [p['reason'] for p in json.loads(captured.out)['recordings'][0]['dropped']]
+    assert code == 0 and np.isfinite(found.inputs.values).all()
+    assert reasons == ['no number for input a', 'no number for measured a']
+
+
+def test_quoted_values_are_read_and_ambiguous_names_refused(imported):
+    rows = [[f'"{value:.6f}"' for value in row] for row in table()]
+    code, found, _ = imported(rows, [f'"{name}"' for name in NAMES])
+    assert code == 0 and len(found.time_s) == COUNT
+    code, _, captured = imported(table(), [*NAMES[:2], 'c1', *NAMES[3:]])
+    assert code == 2 and "2 columns are named 'c1'" in captured.err
 
 
 def swapped(*pairs):
@@ -178,7 +195,7 @@ def lost(rows):
         (swapped((3, 4)), 'measured b follows the command a'),
         (swapped((8, 11), (9, 12)), 'are columns swapped?'),
         (swapped((0, 1)), 'time that does not rise'),
-        (lost, 'tip is lost in all samples: exactly zero'),
+        (lost, 'tip is lost in 100% of the samples: exactly zero'),
     ],
     ids=['metres', 'mbar', 'ns', 'measured', 'quaternion', 'time', 'lost'],
 )
@@ -222,6 +239,8 @@ def test_marks_in_numbers_are_stated_or_named(imported, marks, number):
         ({'table': {'delimiter': ','}}, 'no column'),
         ({'inputs': [{'name': 'a', 'unit': 'Pa', 'by_file': {'other': 1}}]}, 'by_file'),
         ({'relative_to': 'middle'}, 'none of the points'),
+        ({'join': {'pattern': '(', 'file': 'x', 'on': 't'}}, 'is not a regular expression'),
+        ({'join': {'pattern': '.*', 'file': r'\3', 'on': 't'}}, 'of join cannot be used'),
     ],
 )
 def test_mappings_that_do_not_fit_are_refused(imported, changes, words):
