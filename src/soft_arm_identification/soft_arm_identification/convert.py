@@ -1,4 +1,4 @@
-"""Convert recorded files to recordings, and name what does not fit."""
+"""Convert recorded files to recordings; report data that contradicts the mapping."""
 
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -15,12 +15,14 @@ from soft_arm_identification.recording import Channels, Dropped, Recording
 from soft_arm_identification.tables import Rows, read_rows
 from soft_arm_identification.units import UNITS, units_of
 
-MAX_DROPPED = 0.2  # share of samples that may be outside what the mapping states
+MAX_DROPPED = 0.2  # share of samples that may contradict the mapping
 MAX_LOST = 0.95  # share of samples in which a point may be lost
 RATES_HZ = 0.05, 20_000.0
 SPAN = 0.15, 4.0  # extent of all positions in lengths of the arm
 _Value = TypeVar('_Value')
-CORRELATED, BETTER = 0.7, 0.3  # correlation with another input, and its advantage, that is a swap
+# Correlation of a measured input with the command of another one, and its excess over that with its
+# own command, from which columns are considered swapped.
+MIN_CORRELATION, MIN_EXCESS = 0.7, 0.3
 
 
 def convert(path: Path, mapping: Mapping) -> Iterator[Recording]:
@@ -209,7 +211,7 @@ def _check_pairs(recording: Recording) -> None:
     correlation = both[: len(moved), len(moved) :]
     for one, other in zip(*linear_sum_assignment(-correlation), strict=True):
         better = correlation[one, other] - correlation[one, one]
-        if one != other and correlation[one, other] > CORRELATED and better > BETTER:
+        if one != other and correlation[one, other] > MIN_CORRELATION and better > MIN_EXCESS:
             raise RecordingError(
                 f'measured {measured.names[moved[other]]} follows the command '
                 f'{inputs.names[moved[one]]} (correlation {correlation[one, other]:.2f}), and '

@@ -7,16 +7,16 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from soft_arm_identification.errors import RecordingError
 
-WINDOW_S = 3.0  # over which the rate is compared before and after each sample
-RARE = 8.0  # change of the rate in robust standard deviations of all changes
-TIMES = 4.0  # change of the rate in the smaller of the two rates
-HIGH = 0.8  # share of the highest mean pressure from which a span may be the closed chamber
+WINDOW_S = 3.0  # window before and after each sample whose rates are compared
+MIN_DEVIATIONS = 8.0  # rate change of a step in robust standard deviations of all rate changes
+MIN_RATIO = 4.0  # rate change of a step divided by the smaller of both rates
+MIN_PRESSURE_SHARE = 0.8  # mean pressure of a span divided by that of the highest one
 MAD = 0.6745  # median of absolute values of a standard normal distribution
 
 
 @dataclass(frozen=True)
 class Step:
-    """A change of the pressure that is no leak: a chamber that is opened, filled or squeezed.
+    """Pressure step that is not caused by a leak, for example when a chamber is opened.
 
     Attributes:
         from_s, to_s: Its start, and the next step or the end of the recording [s].
@@ -37,7 +37,7 @@ class Leak:
         sd_pa_s: Its standard deviation, with the correlation of successive residuals [Pa/s].
         from_s, to_s: Span that was used [s].
         pressure_pa: Mean pressure in it [Pa].
-        steps: What was excluded.
+        steps: Steps, which are excluded.
     """
 
     rate_pa_s: float
@@ -72,7 +72,7 @@ def find_leak(time_s: np.ndarray, pressure_pa: np.ndarray) -> Leak:
     before, after = rates[:-size], rates[size:]
     change = np.abs(after - before)
     smaller = np.minimum(np.abs(before), np.abs(after))
-    stepped = change > np.maximum(RARE * np.median(change) / MAD, TIMES * smaller)
+    stepped = change > np.maximum(MIN_DEVIATIONS * np.median(change) / MAD, MIN_RATIO * smaller)
     places = np.flatnonzero(stepped)
     groups = np.split(places, np.flatnonzero(np.diff(places) > size) + 1) if len(places) else []
     bounds = np.array([(group[0] + size, group[-1] + size - 1) for group in groups], int)
@@ -84,7 +84,7 @@ def find_leak(time_s: np.ndarray, pressure_pa: np.ndarray) -> Leak:
     ]
     spans = np.c_[np.r_[0, bounds[:, 1]], np.r_[bounds[:, 0], len(grid_s) - 1]]
     means = np.array([grid_pa[a : b + 1].mean() for a, b in spans])
-    high = spans[means >= HIGH * means.max()] if means.max() > 0 else spans
+    high = spans[means >= MIN_PRESSURE_SHARE * means.max()] if means.max() > 0 else spans
     first, last = high[np.argmax(high[:, 1] - high[:, 0])]
     used = (time_s >= grid_s[first]) & (time_s <= grid_s[last])
     rate, sd = _slope(time_s[used], pressure_pa[used])

@@ -7,7 +7,7 @@ import numpy as np
 from soft_arm_identification.mapping import Lost
 
 NORM = 0.05  # deviation of the norm of a unit quaternion
-SHORT = 0.1  # share of the samples below which those between two jumps are lost
+SHORT = 0.1  # share of all samples below which a span between two jumps is lost
 
 
 def lost_samples(
@@ -18,10 +18,10 @@ def lost_samples(
     Args:
         points_m: Positions [m], shape (n, 3).
         quaternions: Orientations, shape (n, 4); None if they were not recorded.
-        stated: What counts as lost.
+        stated: Criteria.
 
     Returns:
-        Samples, shape (n,), by reason; each under its first reason only.
+        Lost samples, shape (n,), by reason. A sample is listed under the first reason only.
     """
     found = {'no number': ~np.isfinite(points_m).all(1)}
     if stated.zeros:

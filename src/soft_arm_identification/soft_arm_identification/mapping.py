@@ -31,9 +31,10 @@ class Table(Strict):
     """Form of the file.
 
     Attributes:
-        delimiter: Between the values of a row; `whitespace` for any number of blanks.
+        delimiter: Separator of values; `whitespace` for any number of blanks.
         header: Whether the first row names the columns.
-        decimal, thousands: Marks in numbers. If both are the same, the last one is the decimal.
+        decimal, thousands: Separators in numbers. If they are equal, the last one is the decimal
+            separator.
         arrays: Axes of each array of a .npy or .npz file: `run`, `time`, and `column` for all
             others, whose columns are named ARRAY/0, ARRAY/1, and so on.
     """
@@ -46,7 +47,7 @@ class Table(Strict):
 
 
 class Time(Strict):
-    """Times: of a column, or by the rate of the samples."""
+    """Time column, or sample rate."""
 
     column: Column | None = None
     unit: Annotated[str, _unit('s')] = 's'
@@ -64,8 +65,8 @@ class Channel(Strict):
 
     Attributes:
         column: Its column.
-        by_file: Its constant value by name of the file, without ending; `*` stands for any text.
-        limits: Lowest and highest possible value, in its unit.
+        by_file: Constant value by file name without extension; `*` matches any text.
+        limits: Lowest and highest possible value in `unit`.
     """
 
     name: Word
@@ -99,13 +100,13 @@ def _compiles(pattern: str) -> str:
 
 
 class Lost(Strict):
-    """What counts as a lost point.
+    """Criteria for lost points.
 
     Attributes:
-        zeros: Whether it does at exactly 0, 0, 0.
-        jump_m: Distance [m] that no point can move between two samples.
-        repeated: Number of exactly equal positions in a row from which it does, but for the point
-            of `relative_to`, which stands still.
+        zeros: Whether the position (0, 0, 0) counts as lost.
+        jump_m: Displacement between two samples [m] that is larger than any real one.
+        repeated: Number of identical consecutive positions that count as lost. Not applied to the
+            point of `relative_to`, which is stationary.
     """
 
     zeros: bool = True
@@ -132,10 +133,10 @@ class Mapping(Strict):
 
     Attributes:
         length_m: Length of the arm from base to tip [m], by which the unit of points is checked.
-        relative_to: Point from whose median position all positions count, along the axes of the
-            measuring system; none: from its origin.
-        order: For markers whose columns are in another order in each file: places of the points
-            from base to tip, from 0, by name of the file as in `by_file`.
+        relative_to: Point whose median position is the origin of all positions; None: the origin
+            of the measuring system. The axes are always those of the measuring system.
+        order: Indices of the points from base to tip by file name (as in `by_file`), for markers
+            whose column order differs between files.
     """
 
     source: Annotated[str, Field(max_length=300)] = ''

@@ -31,7 +31,7 @@ def draw(recording: Recording, out: Path) -> None:
     colours: dict[str, str] = {}
     for part in recording.dropped:
         for first_s, last_s in part.spans_s:
-            label = None if part.reason in colours else f'left out: {part.reason}'
+            label = None if part.reason in colours else f'dropped: {part.reason}'
             colour = colours.setdefault(part.reason, f'C{len(colours) + 3}')
             below.axvspan(first_s, last_s, color=colour, alpha=0.4, label=label)
     for axes in (above, below):

@@ -29,12 +29,12 @@ class Channels:
 
 @dataclass(frozen=True)
 class Dropped:
-    """Samples of which something was left out.
+    """Samples that were dropped, or of which a point was.
 
     Attributes:
-        reason: What was left out, and why.
-        samples: Their number.
-        spans_s: Times of the first and last of samples in a row [s].
+        reason: Reason.
+        samples: Number of samples.
+        spans_s: First and last time of each span of consecutive samples [s].
     """
 
     reason: str
@@ -55,7 +55,7 @@ class Recording:
         points_m: Their positions [m], NaN where they are lost, shape (n, m, 3).
         quaternions: Their orientations (x, y, z, w), NaN where unknown, shape (n, m, 4).
         length_m: Length of the arm [m]; None without points.
-        dropped: What was left out on import.
+        dropped: Samples dropped on import.
     """
 
     name: str
@@ -132,5 +132,5 @@ class Recording:
             raise RecordingError(f'{shown_path(path)}: {error.strerror or error}') from error
         except (ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
             raise RecordingError(
-                f'{shown_path(path)} is no recording: make one with softarm recording import'
+                f'{shown_path(path)} is not a recording: create one with softarm recording import'
             ) from error

@@ -16,9 +16,9 @@ from soft_arm_identification.mapping import Column, Join, Table
 from soft_arm_io.yaml_file import shown, shown_path
 
 MAX_BYTES = 500_000_000
-# A number that float() does not take, with marks between groups of digits.
+# Numbers with separators that float() does not accept.
 _GROUPED = re.compile(r"[-+]?\d{1,3}([.,' ]\d{3})+([.,]\d+)?|[-+]?\d+,\d+")
-_HARMLESS = {  # what pickled arrays need; everything else could run code
+_HARMLESS = {  # globals of pickled arrays; any other could execute code
     (f'numpy.{core}.multiarray', name)
     for core in ('core', '_core')
     for name in ('_reconstruct', 'scalar')
@@ -32,9 +32,9 @@ class Rows:
     Attributes:
         names: Names of the columns; numbers if the file has none.
         texts: Texts of each row, or numbers, shape (n, k).
-        lines: Where each row stands, for messages.
-        left_out: Number of rows that are left out, by reason.
-        form: Marks in the numbers.
+        lines: Line number of each row, for errors.
+        left_out: Number of skipped rows by reason.
+        form: Separators in the numbers.
     """
 
     names: tuple[str, ...]
@@ -47,7 +47,8 @@ class Rows:
         """Return a column as numbers, NaN where the text is empty or no number, shape (n,).
 
         Raises:
-            RecordingError: If there is no such column, or its numbers have other marks than stated.
+            RecordingError: If the column does not exist, or uses separators in its numbers that the
+                mapping does not state.
         """
         place = self.index(key)
         if isinstance(self.texts, np.ndarray):
@@ -71,8 +72,8 @@ class Rows:
         if isinstance(place, int) and place < len(self.names):
             return place
         raise RecordingError(
-            f'there is no column {shown(key)}: the {len(self.names)} columns are '
-            f'{shown(", ".join(self.names), plain=True)}, numbered from 0'
+            f'column {shown(key)} does not exist; the {len(self.names)} columns, numbered from 0: '
+            f'{shown(", ".join(self.names), plain=True)}'
         )
 
     def _number(self, text: str, line: int, key: Column) -> float:
@@ -85,8 +86,8 @@ class Rows:
         except ValueError:
             if _GROUPED.fullmatch(text.strip()):
                 raise RecordingError(
-                    f'line {line}, column {key}: {shown(text.strip())} has marks between its '
-                    'digits: state decimal or thousands in table of the mapping'
+                    f'line {line}, column {key}: {shown(text.strip())} has separators between '
+                    'digits: set table.decimal or table.thousands in the mapping file'
                 ) from None
             return np.nan
 
@@ -146,7 +147,7 @@ def _split(line: str, delimiter: str) -> list[str]:
 
 
 def _joined(rows: Rows, path: Path, form: Table, join: Join) -> Rows:
-    """Return the rows with the columns of the file beside; those without a partner are left out."""
+    """Return the rows joined with the second file; rows without a counterpart are skipped."""
     match = re.fullmatch(join.pattern, path.name)
     if match is None:
         raise RecordingError(
@@ -218,7 +219,7 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
         pickle.UnpicklingError,
         zipfile.BadZipFile,
     ) as error:
-        raise RecordingError(f'no arrays of NumPy can be read: {shown(error, True)}') from error
+        raise RecordingError(f'not a readable NumPy file: {shown(error, True)}') from error
 
 
 def _runs(arrays: dict[str, np.ndarray], form: Table) -> list[Rows]:

@@ -38,10 +38,12 @@ DEPTHS: dict[str, tuple[type, int, int | None]] = {
     '32FC1': (np.float32, 1, None),
 }
 
-ROUGHER = 4.0  # differences of neighbouring pixels in the wrong byte order, in those of the right
-CHECKED_ROWS = 16  # of which one is looked at
+# Ratio of pixel differences in the stated to those in the opposite byte order above which the
+# stated one is refused.
+MAX_DIFFERENCE_RATIO = 4.0
+ROW_STRIDE = 16  # rows per row that is compared
 
-# Topics of image_proc, whose images are rectified beside the camera info of the unrectified ones.
+# Rectified images of image_proc, which are published with the camera info of the raw images.
 RECTIFIED = {'image_rect', 'image_rect_color'}
 
 PoseOf = Callable[[str, str], np.ndarray]
@@ -80,7 +82,8 @@ class FrameSource:
         correction: Systematic errors of the camera.
         pose_of: Pose of the depth camera in the colour camera, for depth that is not aligned.
         is_aligned: Whether depth is aligned to colour; None: decided by frames and camera infos.
-        colour_topic: Topic of colour, whose name tells whether it is rectified.
+        colour_topic, depth_topic: Topics of the images; their names determine whether the images
+            are rectified.
 
     Attributes:
         intrinsics: Corrected intrinsics of the colour images; None while they are unknown.
@@ -95,8 +98,9 @@ class FrameSource:
         pose_of: PoseOf = _unknown,
         is_aligned: bool | None = None,
         colour_topic: str = '',
+        depth_topic: str = '',
     ):
-        self._is_rectified = not RECTIFIED.isdisjoint(colour_topic.split('/'))
+        self._colour_topic, self._depth_topic = colour_topic, depth_topic
         self._required, self._camera, self._correction = frame_id, camera, correction
         self._pose_of, self._is_aligned = pose_of, False if camera.align_depth else is_aligned
         self._colour_camera: Intrinsics | None = None
@@ -115,7 +119,7 @@ class FrameSource:
         try:
             self._check_frame(info.header.frame_id)
             self.frame_id = info.header.frame_id
-            self._colour_camera = Intrinsics.of_camera_info(info, self._is_rectified)
+            self._colour_camera = Intrinsics.of_camera_info(info, _is_rectified(self._colour_topic))
             self.intrinsics = self._correction.intrinsics(self._colour_camera)
         except VisionError as error:
             self._why_none, self.intrinsics = str(error), None
@@ -123,7 +127,7 @@ class FrameSource:
     def take_depth_info(self, info: Any) -> None:
         """Take the intrinsics of the depth images, which tell whether they are aligned."""
         try:
-            self._depth_camera = Intrinsics.of_camera_info(info)
+            self._depth_camera = Intrinsics.of_camera_info(info, _is_rectified(self._depth_topic))
         except VisionError:
             self._depth_camera = None
 
@@ -217,13 +221,12 @@ def _picture(
         )
     rows = np.ascontiguousarray(data.reshape(message.height, message.step)[:, :row])
     if message.is_bigendian and kind.itemsize > 1:
-        looked_at = rows[::CHECKED_ROWS]
-        if _roughness(looked_at.view(kind)) > ROUGHER * _roughness(
-            looked_at.view(kind.newbyteorder())
-        ):
+        sampled = rows[::ROW_STRIDE]
+        opposite = _pixel_differences(sampled.view(kind.newbyteorder()))
+        if _pixel_differences(sampled.view(kind)) > MAX_DIFFERENCE_RATIO * opposite:
             raise VisionError(
                 f'{what} states is_bigendian {message.is_bigendian}, but its numbers are little '
-                'endian: mend the driver, or set the field to 0'
+                'endian: fix the driver, or set the field to 0'
             )
     picture: np.ndarray = rows.view(kind).astype(number, copy=False)
     if channels > 1:
@@ -231,7 +234,11 @@ def _picture(
     return picture if conversion is None else cv2.cvtColor(picture, conversion)
 
 
-def _roughness(numbers: np.ndarray) -> float:
-    """Return the sum of differences of neighbouring pixels."""
+def _is_rectified(topic: str) -> bool:
+    return not RECTIFIED.isdisjoint(topic.split('/'))
+
+
+def _pixel_differences(numbers: np.ndarray) -> float:
+    """Return the sum of absolute differences of horizontally adjacent pixels."""
     finite = np.nan_to_num(numbers.astype(float), posinf=0.0, neginf=0.0)
     return float(np.abs(np.diff(finite)).sum())

@@ -87,7 +87,7 @@ class Intrinsics:
 
         Args:
             info: The message.
-            is_rectified: Whether the images are rectified: then p counts, else k and d.
+            is_rectified: Whether the images are rectified; p is used if so, else k and d.
 
         Raises:
             VisionError: As for the values, and if the lens model is not OpenCV's, the image is

@@ -22,7 +22,7 @@ from soft_arm_vision.pairing import Kind, Pairing
 from softarm_cli.bags.file import Bag
 
 _TF = 'tf2_msgs/msg/TFMessage'
-REPEATED = 20  # equal poses in a row that are reported
+REPEATED = 20  # identical consecutive poses from which a topic is reported
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +80,7 @@ def read_frames(
         pose_of=lambda target, source: _static_pose(bag, target, source),
         is_aligned=topics.is_aligned,
         colour_topic=topics.colour,
+        depth_topic=topics.depth,
     )
     take = {topics.info: source.take_info}
     if topics.depth_info is not None:
@@ -209,8 +210,8 @@ def read_poses(bag: Bag, topic: str | None) -> BagPoses:
     repeated = max((len(list(run)) for _, run in groupby(T.tobytes() for T in poses)), default=0)
     if repeated >= REPEATED:
         sys.stderr.write(
-            f'{bag.path}: {repeated} poses of {topic} in a row are exactly equal: some motion '
-            'captures repeat the last pose of a body that they lost\n'
+            f'{bag.path}: {repeated} consecutive poses of {topic} are identical: some motion '
+            'capture systems repeat the last pose of a body that is no longer tracked\n'
         )
     return BagPoses(
         np.array(stamps, np.int64),

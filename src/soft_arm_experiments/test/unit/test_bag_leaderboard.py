@@ -178,7 +178,7 @@ def test_poses_of_a_body_that_is_not_tracked_are_left_out_and_counted(
 def test_a_pose_that_is_repeated_exactly_is_reported(tmp_path, capsys):
     held = untracked(rig_messages(2.0, truth='/mocap/tip'), '/mocap/tip', (0.5, 0.5))
     _, error = answer(capsys, write(tmp_path / 'bag', held), '--truth', '/mocap/tip')
-    assert '25 poses of /mocap/tip in a row are exactly equal' in error
+    assert '25 consecutive poses of /mocap/tip are identical' in error
 
 
 @pytest.mark.parametrize(

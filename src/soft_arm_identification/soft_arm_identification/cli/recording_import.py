@@ -23,9 +23,9 @@ def main(argv: list[str] | None = None) -> int:
     parser = CommandLine(
         prog='softarm recording import',
         description='Convert files with inputs and positions of an arm (CSV, tables of text, .npy, '
-        '.npz) to recordings. The mapping file states columns, units and lost points; what '
-        'contradicts it is an error, and what is left out is printed with the reason. Bags of '
-        'softarm bag record need no mapping file.',
+        '.npz) to recordings. The mapping file states columns, units and criteria for lost '
+        'points. Data that contradicts it is an error; dropped samples are printed with the '
+        'reason. Bags of softarm bag record need no mapping file.',
         epilog='example: softarm recording import day1/*.csv --mapping my_arm.yaml -o recordings',
     )
     parser.add_argument(
@@ -70,7 +70,7 @@ def _import(options: Namespace) -> int:
         if file.is_dir() or file.suffix in BAGS:
             found: Iterable[Recording] = [read_bag(file, topics)]
         elif mapping is None:
-            raise RecordingError(f'{file} is no bag: state its columns with --mapping')
+            raise RecordingError(f'{file} is not a bag: describe its columns with --mapping')
         else:
             found = convert(file, mapping)
         for recording in found:
@@ -86,7 +86,7 @@ def _import(options: Namespace) -> int:
 
 
 def _names(files: list[Path]) -> dict[Path, str]:
-    """Return a name for each file: its own, with those of the folders if any are equal."""
+    """Return an output name for each file: its stem, prefixed by its folder unless unique."""
     names = {file: file.stem for file in files}
     if len(set(names.values())) < len(files):
         names = {file: f'{file.resolve().parent.name}_{file.stem}' for file in files}
@@ -125,4 +125,4 @@ def _print(summary: dict) -> None:
     )
     for part in summary['dropped']:
         first = f', first at {part["spans_s"][0][0]:g} s' if part['spans_s'] else ''
-        print(f'  left out: {part["reason"]}, {part["samples"]} samples{first}')
+        print(f'  dropped: {part["reason"]}, {part["samples"]} samples{first}')

@@ -17,8 +17,8 @@ def main(argv: list[str] | None = None) -> int:
     parser = CommandLine(
         prog='softarm recording leak',
         description='Estimate the leak rate of each measured pressure of a recording in which the '
-        'chambers are closed, with its 95 %% interval. Steps, as of a chamber that is opened, are '
-        'no leak: they are printed and left out.',
+        'chambers are closed, with its 95 %% interval. Steps, as when a chamber is opened, are '
+        'excluded and printed.',
         epilog='example: softarm recording leak recordings/decay.npz',
     )
     parser.add_argument(
@@ -74,6 +74,6 @@ def _print(name: str, leak: 'Leak') -> None:
     )
     for step in leak.steps:
         print(
-            f'  no leak: {1e-3 * step.change_pa:+.4g} kPa from {step.from_s:.1f} to '
-            f'{step.to_s:.1f} s, as of a chamber that is opened, filled or squeezed'
+            f'  excluded step: {1e-3 * step.change_pa:+.4g} kPa from {step.from_s:.1f} to '
+            f'{step.to_s:.1f} s; was the chamber opened, filled or squeezed?'
         )

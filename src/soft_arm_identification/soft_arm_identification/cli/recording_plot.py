@@ -1,4 +1,4 @@
-"""`softarm recording plot`: draw inputs, tip and left out samples of a recording."""
+"""`softarm recording plot`: draw inputs, tip and dropped samples of a recording."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -12,7 +12,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = CommandLine(
         prog='softarm recording plot',
         description='Draw the inputs of a recording and the positions of the tip over time. '
-        'Samples in which something was left out are shaded.',
+        'Spans of dropped samples are shaded.',
         epilog='example: softarm recording plot recordings/run_1.npz -o run_1.png',
     )
     parser.add_argument('file', type=input_file, metavar='FILE', help='recording (.npz)')

@@ -67,7 +67,7 @@ def test_rates_are_printed(tmp_path, capsys):
     assert main([str(tmp_path / 'r.npz')]) == 0
     first, second, step = capsys.readouterr().out.splitlines()
     assert first.startswith('day1 a: -1.798 +- 0.0') and second.startswith('day1 b: -1.')
-    assert 'no leak' in step and 'from 5' in step
+    assert 'excluded step' in step and 'from 5' in step
     assert main([str(tmp_path / 'r.npz'), '--json']) == 0
     low, high = json.loads(capsys.readouterr().out)['day1 a']['interval_pa_s']
     assert low < -30 < high

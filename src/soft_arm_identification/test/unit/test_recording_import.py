@@ -215,7 +215,7 @@ def test_what_contradicts_the_mapping_is_named(imported, spoil, words):
         ({'thousands': "'"}, "5'000'000.{:03d}"),
     ],
 )
-def test_marks_in_numbers_are_stated_or_named(imported, marks, number):
+def test_separators_in_numbers_are_stated_or_refused(imported, marks, number):
     rows = [
         [f'{value:.3f}'.replace('.', marks.get('decimal', '.')) for value in row] for row in table()
     ]
@@ -226,17 +226,20 @@ def test_marks_in_numbers_are_stated_or_named(imported, marks, number):
     assert code == 0
     np.testing.assert_allclose(found.time_s, np.arange(50) * 0.02, atol=1e-6)
     code, _, captured = imported(rows[:50])
-    assert code == 2 and 'marks between its digits' in captured.err
+    assert code == 2 and 'separators between digits' in captured.err
 
 
 @pytest.mark.parametrize(
     ('changes', 'words'),
     [
-        ({'time': {'column': 'T'}}, "no column 'T': the 15 columns are t, c1"),
+        (
+            {'time': {'column': 'T'}},
+            "column 'T' does not exist; the 15 columns, numbered from 0: t, c1",
+        ),
         ({'time': {}}, 'either column or rate_hz'),
         ({'points': [{'name': 'tip', 'unit': 'kPa', 'columns': [0, 1, 2]}]}, 'one of m, cm, mm'),
         ({'inputs': [{'name': 'a', 'unit': 'torr', 'column': 1}]}, 'one of s, ms'),
-        ({'table': {'delimiter': ','}}, 'no column'),
+        ({'table': {'delimiter': ','}}, "column 't' does not exist"),
         ({'inputs': [{'name': 'a', 'unit': 'Pa', 'by_file': {'other': 1}}]}, 'by_file'),
         ({'relative_to': 'middle'}, 'none of the points'),
         ({'join': {'pattern': '(', 'file': 'x', 'on': 't'}}, 'is not a regular expression'),
@@ -336,4 +339,4 @@ def test_a_recording_is_drawn_and_other_files_are_refused(imported, tmp_path, ca
     for content in (b'no archive', file.read_bytes()[:-100]):
         file.write_bytes(content)
         assert run_plot([str(file)]) == 2
-        assert 'is no recording' in capsys.readouterr().err
+        assert 'is not a recording' in capsys.readouterr().err

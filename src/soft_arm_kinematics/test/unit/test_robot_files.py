@@ -1,4 +1,4 @@
-"""What cannot be a robot is refused in one line."""
+"""Invalid robot files are refused with a one-line error."""
 
 import functools
 import operator

@@ -47,14 +47,20 @@ class CameraInput:
         keep_all: bool = False,
         **options: Any,
     ):
-        colour = node.resolve_topic_name(f'{namespace}color/image_raw')
-        self._source = FrameSource(camera, **options, pose_of=self._pose_of, colour_topic=colour)
         self._work, align = work, camera.align_depth
+        depth_topic = depth_topic or (UNALIGNED if align else ALIGNED)
+        self._source = FrameSource(
+            camera,
+            **options,
+            pose_of=self._pose_of,
+            colour_topic=node.resolve_topic_name(f'{namespace}color/image_raw'),
+            depth_topic=node.resolve_topic_name(f'{namespace}{depth_topic}'),
+        )
         self.pair = NewestPair(self._on_pair, keep_all)
         topics = [
             (CameraInfo, 'color/camera_info', self._source.take_info),
             (Image, 'color/image_raw', self.pair.put_colour),
-            (Image, depth_topic or (UNALIGNED if align else ALIGNED), self.pair.put_depth),
+            (Image, depth_topic, self.pair.put_depth),
         ]
         if align:
             self._buffer = Buffer()

@@ -96,6 +96,16 @@ def test_rectified_images_have_the_projection_of_their_camera_info(topic, fx, di
     assert (made.intrinsics.fx, made.intrinsics.distortion) == (fx, distortion)
 
 
+def test_rectified_depth_has_the_projection_of_its_camera_info():
+    options = {'colour_topic': '/cam/rgb/image_rect_color', 'depth_topic': '/cam/depth/image_rect'}
+    made = FrameSource(RigCamera(), **options)
+    p = [9.0, 0.0, 3.0, 0.0, 0.0, 9.0, 2.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+    made.take_info(info(d=[0.01, 0.0, 0.0, 0.0], p=p))
+    made.take_depth_info(info(d=[0.02, 0.0, 0.0, 0.0], p=p))
+    frame = made.frame(image(RGB, 'rgb8'), image(MM, '16UC1'))
+    assert frame.depth_m == pytest.approx(0.5)  # camera infos of equal rectified images
+
+
 def test_depth_of_another_frame_is_aligned_or_refused():
     asked = []
 
