@@ -33,6 +33,8 @@ setup(
     extras_require={'test': ['soft_arm_node_kit', 'hypothesis', 'pytest']},
     entry_points={
         'console_scripts': [
+            'camera_frame = soft_arm_vision.ros.executables:camera_frame',
+            'camera_frames = soft_arm_vision.cli.camera_frames:main',
             'finger_detector = soft_arm_vision.ros.executables:finger_detector',
             'tip_from_pose = soft_arm_vision.ros.executables:tip_from_pose',
             'tip_tracker = soft_arm_vision.ros.executables:tip_tracker',

@@ -25,6 +25,7 @@ LAUNCHES = [
     ('sim', {}),
     ('sim', {'tip_source': 'none', 'control': 'false', 'namespace': 'left'}),
     ('sim', {'tip_source': 'pose'}),
+    ('sim', {'rig': 'lab', 'tip_source': 'none', 'control': 'false'}),
     ('sim', {'bellows': 'true', 'squid': 'true'}),
     ('cell', {}),
     ('bellows', {}),
@@ -70,12 +71,41 @@ def test_a_replay_starts_nothing_that_can_command_and_ends_with_the_bag(tip_sour
     *nodes, player = describe(LAUNCH / 'replay.launch.xml', given, tmp_path).processes
     names = {f'/left/{name}' for name in ('forward_kinematics', 'tip_estimator')}
     names |= {'/left/tip_tracker'} if tip_source != 'recorded' else set()
-    assert {process.node for process in nodes} == names
+    attaching = {'/left/camera_frame'} if tip_source == 'recorded' else set()
+    assert {process.node for process in nodes} == names | attaching
     assert all(process.parameters['use_sim_time'] and process.respawn for process in nodes)
     assert player.node is None and player.shutdown_on_exit
     assert player.command[:4] == ('softarm', 'bag', 'play', 'out/a b')
     waited_for = player.command[player.command.index('--wait-for') + 1 :]
     assert set(waited_for) == names and '--commands' not in player.command
+
+
+@pytest.mark.parametrize(
+    ('given', 'attached_by', 'published'),
+    [
+        ({}, 'tip_tracker', True),
+        ({'tip_source': 'none'}, 'camera_frame', True),
+        ({'tip_source': 'pose'}, 'camera_frame', True),
+        ({'rig': 'lab', 'tip_source': 'none', 'control': 'false'}, None, False),
+    ],
+)
+def test_the_camera_s_frames_are_attached_to_the_arm_or_left_out(
+    given, attached_by, published, tmp_path
+):
+    processes = describe(LAUNCH / 'sim.launch.xml', given, tmp_path).processes
+    attaching = [p for p in processes if 'camera_root_frame' in p.parameters]
+    assert [p.node for p in attaching] == [f'/soft_arm/{attached_by}'] * (attached_by is not None)
+    [rig] = [p for p in processes if p.node == '/soft_arm/virtual_rig']
+    assert rig.parameters['camera_frames'] is published
+
+
+@pytest.mark.parametrize('tip_source', ['none', 'yolact'])
+def test_a_real_camera_of_unknown_pose_publishes_no_frames(tip_source, scratch, install):
+    install('realsense2_camera', 'realsense2_camera_node')
+    given = {'tip_source': tip_source, 'control': 'false'}
+    processes = describe(LAUNCH / 'rig.launch.xml', given, scratch).processes
+    [camera] = [p for p in processes if p.package == 'realsense2_camera']
+    assert camera.parameters['publish_tf'] is (tip_source != 'none')
 
 
 @pytest.mark.parametrize('file', ['sim', 'cell', 'squid'])

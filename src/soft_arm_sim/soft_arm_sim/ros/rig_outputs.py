@@ -69,6 +69,7 @@ class RigOutputs:
         camera_name: Name of the camera's node.
         seed: Draws the noise.
         devices: Stack that closes the camera.
+        camera_frames: Whether the camera's frames are published.
 
     Attributes:
         camera: The camera.
@@ -86,6 +87,8 @@ class RigOutputs:
         camera_name: str,
         seed: int,
         devices: ExitStack,
+        *,
+        camera_frames: bool = True,
     ):
         self.rate_hz, self._frame = parameters.image.rate_hz, robot.base.frame
         self.motion_capture = MotionCapturePublisher(node, seed)
@@ -99,7 +102,7 @@ class RigOutputs:
             parameters.stated_image,
             frames=[
                 (f'{camera_name}_{parent}', f'{camera_name}_{child}', np.array(T, float))
-                for parent, child, T in _D435I_FRAMES
+                for parent, child, T in (_D435I_FRAMES if camera_frames else ())
             ],
             simulated=node.get_parameter('use_sim_time').value,
         )

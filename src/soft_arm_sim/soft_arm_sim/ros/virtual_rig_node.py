@@ -41,6 +41,9 @@ class VirtualRigParameters:
         'infrared images, some 2 frames/s; or a YAML file with intrinsics, mounting and noise',
     )
     camera_name: str = parameter('camera', 'name of the camera, with which its frames begin')
+    camera_frames: bool = parameter(
+        True, "false: leave out the camera's frames, whose pose in the base frame is not calibrated"
+    )
     jig_file: str = parameter(
         '', 'YAML file with the pegs that hold the ring; empty: nine, placed for the robot'
     )
@@ -90,7 +93,16 @@ class VirtualRigNode(Node):
         jig = load_calibration_jig(p.jig_file) if p.jig_file else jig_for(robot)
         camera = camera_of(robot, p.camera_file)
         with ExitStack() as devices:  # closes them if a later one fails
-            outputs = RigOutputs(self, robot, camera, jig, p.camera_name, p.plant_seed, devices)
+            outputs = RigOutputs(
+                self,
+                robot,
+                camera,
+                jig,
+                p.camera_name,
+                p.plant_seed,
+                devices,
+                camera_frames=p.camera_frames,
+            )
             self._camera, self.companions = outputs.camera, (outputs.camera_node,)
             self._rig: RealTimeRig | LockstepRig
             if self.get_parameter('use_sim_time').value:

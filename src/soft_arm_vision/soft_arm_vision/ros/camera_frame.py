@@ -14,6 +14,9 @@ class CameraFrame:
 
     The camera publishes root -> optical itself. A frame has one parent only, so that the root must
     be placed. The transform is published once, as soon as the frames of the camera are known.
+
+    Attributes:
+        attached: Whether the transform is published.
     """
 
     def __init__(
@@ -26,6 +29,7 @@ class CameraFrame:
     ):
         self._node, self._T_base_camera = node, T_base_camera
         self._base, self._camera, self._root = base_frame, camera_frame, root_frame
+        self.attached = False
         self._buffer = Buffer()
         self._listener = TransformListener(self._buffer, node)
         self._broadcaster = StaticTransformBroadcaster(node)
@@ -42,5 +46,6 @@ class CameraFrame:
                 self._node.get_clock().now().to_msg(), self._base, self._root, T_base_root
             )
         )
+        self.attached = True
         self._timer.cancel()
         self._listener.unregister()
