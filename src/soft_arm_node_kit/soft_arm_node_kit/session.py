@@ -138,13 +138,20 @@ class Session:
             self.node.destroy_client(client)
 
     def action_client(self, kind: Any, name: str) -> ActionClient:
-        """Return the client of an action, which lives as long as the session.
-
-        An executor that still runs crashes when a client is destroyed.
-        """
+        """Return the client of an action, which lives until `drop_action_client` or the end."""
         if name not in self._action_clients:
             self._action_clients[name] = ActionClient(self.node, kind, name)
         return self._action_clients[name]
+
+    def drop_action_client(self, name: str) -> None:
+        """Destroy the client of an action in the thread of the session.
+
+        Its server must have ended a while ago: `EventsExecutor` crashes if a message for the client
+        waits to be processed (it releases the client's wait set without the GIL).
+        """
+        client = self._action_clients.pop(name, None)
+        if client is not None:
+            client.destroy()
 
     def send(self, client: Any, goal: Any, on_feedback: Any = None) -> Future:
         """Send a goal to an action server that runs; return the future of the goal's handle."""

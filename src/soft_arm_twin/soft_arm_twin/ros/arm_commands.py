@@ -41,11 +41,11 @@ class ArmCommands:
         self._vent = Vent(graph, at, 'pneumatic_driver')
         self._move = Goals(graph, MoveTip, f'{at}/move_tip')
         self._follow = Goals(graph, FollowPath, f'{at}/follow_path')
-        self._solve = graph.node.create_client(SolveIK, f'{at}/solve_ik')
+        self._solve = graph.service(SolveIK, f'{at}/solve_ik')
         self._publisher: Any = None
         self._by_hand_pa = dict.fromkeys(arm.robot.chambers, 0.0)
         self._target = TargetHandle(arm)
-        self._solving: tuple[float, Any] | None = None  # time of the request, and its future
+        self._solving: tuple[float, Any, Any] | None = None  # time of the request, client, future
         self._reachable_m, self._preview = None, ('drag the target',)
         self._drawing, self._path_m, self._speed_m_s = False, list[np.ndarray](), 0.02
         graph.node.create_timer(COMMAND_PERIOD_S, self._send_by_hand)
@@ -135,16 +135,18 @@ class ArmCommands:
         """Request solutions of the newest target, one request at a time."""
         target_m = self._target.point_m
         if self._solving and time.monotonic() - self._solving[0] > RESPONSE_TIMEOUT_S:
-            self._solve.remove_pending_request(self._solving[1])  # the node has ended meanwhile
+            _, client, future = self._solving
+            client.remove_pending_request(future)  # the node has ended meanwhile
             self._solving = None
         if target_m is None or self._solving:
             return
-        if not self._solve.service_is_ready():
+        client = self._solve.client
+        if client is None or not self._solve.offered:
             self._preview = ('solve_ik is not offered: inverse_kinematics does not run, or loads',)
             return
         request = SolveIK.Request(target=point_message(target_m), max_solutions=0)
-        future = self._solve.call_async(request)
-        self._solving = time.monotonic(), future
+        future = client.call_async(request)
+        self._solving = time.monotonic(), client, future
         future.add_done_callback(lambda future: self._solved(target_m, future.result()))
 
     def _solved(self, target_m: np.ndarray, response: SolveIK.Response) -> None:

@@ -10,6 +10,7 @@ from std_srvs.srv import Trigger
 from soft_arm_twin.controls import Button, Control
 from soft_arm_twin.errors import TwinError
 from soft_arm_twin.ros.live_graph import LiveGraph
+from soft_arm_twin.ros.servers import Server
 from soft_arm_twin.source import Answer
 
 TRANSITION_TIMEOUT_S = 15.0  # includes the connection to the device
@@ -28,10 +29,10 @@ class Commands(Protocol):
         """Stop everything that needs an owner."""
 
 
-async def call(graph: LiveGraph, client: Any, request: Any, what: str, source: str) -> Answer:
+async def call(graph: LiveGraph, server: Server, request: Any, what: str, source: str) -> Answer:
     """Call a service; its outcome is an event of the source."""
     try:
-        response = await graph.ask(client, request)
+        response = await graph.ask(server, request)
         success, text = response.success, response.message or 'done'
     except TwinError as error:
         success, text = False, str(error)
@@ -51,8 +52,8 @@ class Vent:
     def __init__(self, graph: LiveGraph, namespace: str, driver: str):
         at = namespace.rstrip('/')
         self._graph, self._name, self._driver = graph, at.strip('/'), f'{at}/{driver}'
-        self._client = graph.node.create_client(Trigger, f'{at}/vent')
-        self._change = graph.node.create_client(ChangeState, f'{self._driver}/change_state')
+        self._vent = graph.service(Trigger, f'{at}/vent')
+        self._change = graph.service(ChangeState, f'{self._driver}/change_state')
 
     def controls(self) -> tuple[Control, ...]:
         """Return the two buttons."""
@@ -80,7 +81,7 @@ class Vent:
         except TwinError as error:
             self._graph.event('error', f'activate: {error}', self._driver)
             return Answer(False, str(error))
-        return await call(self._graph, self._client, Trigger.Request(), 'vent', self._driver)
+        return await call(self._graph, self._vent, Trigger.Request(), 'vent', self._driver)
 
     async def _activate(self) -> Answer:
         """Activate; a driver that refuses is configured first."""

@@ -20,14 +20,13 @@ class Goals:
 
     def __init__(self, graph: LiveGraph, kind: Any, name: str):
         self._graph, self.kind, self._name = graph, kind, name
-        self._client = graph.action_client(kind, name)
+        self._server = graph.action(kind, name, self._gone)
         self._handle: Any = None
 
     @property
     def reason(self) -> str:
         """Reason for which no goal can be sent; empty if it can."""
-        offered = self._client.server_is_ready()
-        return '' if offered else f'{self._name} is not offered: see softarm doctor'
+        return '' if self._server.offered else f'{self._name} is not offered: see softarm doctor'
 
     @property
     def running(self) -> bool:
@@ -51,7 +50,16 @@ class Goals:
             self._handle = handle
             handle.get_result_async().add_done_callback(lambda r: self._ended(handle, r, what))
 
-        self._client.send_goal_async(goal).add_done_callback(answered)
+        if self._server.client is None:
+            self._graph.event('error', f'not sent: {what}: {self.reason}', self._name)
+        else:
+            self._server.client.send_goal_async(goal).add_done_callback(answered)
+
+    def _gone(self) -> None:
+        """Forget the goal of a server that has ended."""
+        if self._handle is not None:
+            self._handle = None
+            self._graph.event('warning', 'the goal is lost: its node has ended', self._name)
 
     def _ended(self, handle: Any, future: Any, what: str) -> None:
         if self._handle is handle:
@@ -65,8 +73,11 @@ class Goals:
 
     def cancel(self) -> None:
         """Cancel the running goal, if any."""
+        self._graph.post(self._cancel)
+
+    def _cancel(self) -> None:
         if self._handle is not None:
-            self._graph.post(self._handle.cancel_goal_async)
+            self._handle.cancel_goal_async()
 
 
 def cancel_button(group: str, *goals: Goals) -> Button:

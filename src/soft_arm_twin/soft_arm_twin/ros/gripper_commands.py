@@ -29,14 +29,14 @@ class GripperCommands:
         self._vent = Vent(graph, at, 'pcu2v_driver')
         self._grasp = Goals(graph, Grasp, f'{at}/grasp')
         self._release = Goals(graph, Release, f'{at}/release')
-        self._place = graph.node.create_client(PlaceObject, '/virtual_cell/place_object')
+        self._place = graph.service(PlaceObject, '/virtual_cell/place_object')
         self._gap_mm = 10.0
 
     def controls(self) -> tuple[Control, ...]:
         """Return the present controls."""
         n, at = self._name, f'{self._name} object'
         goals = (('grasp', 'Grasp', self._grasp), ('release', 'Release', self._release))
-        real = '' if self._place.service_is_ready() else 'only a virtual cell can place an object'
+        real = '' if self._place.offered else 'only a virtual cell can place an object'
         return (
             *self._vent.controls(),
             *(

@@ -26,6 +26,7 @@ from soft_arm_node_kit.graph import UNNAMED, node_name
 from soft_arm_node_kit.session import Session
 from soft_arm_twin.errors import TwinError
 from soft_arm_twin.graph.known_graph import KnownGraph
+from soft_arm_twin.ros.servers import Server
 
 DISCOVERY_PERIOD_S = 1.0
 RESPONSE_TIMEOUT_S = 3.0
@@ -60,6 +61,37 @@ class LiveGraph(Session):
         self._asked: set[str] = set()  # topics whose system is known, or cannot be drawn
         self._pending: dict[str, tuple[float, Any]] = {}  # time of the request and its client
         self._takes: dict[str, list[Callable[[Any, float], None]]] = {}
+        self._servers: list[Server] = []
+
+    def service(self, kind: Any, name: str) -> Server:
+        """Return a service of another node, by its full name."""
+        return self._add_server(
+            Server(
+                name,
+                count=partial(self.node.count_services, name),
+                create=partial(self.node.create_client, kind, name),
+                is_ready=lambda client: client.service_is_ready(),
+                destroy=self.node.destroy_client,
+            )
+        )
+
+    def action(self, kind: Any, name: str, on_gone: Callable[[], None]) -> Server:
+        """Return an action of another node, by its full name; see `Server`."""
+        return self._add_server(
+            Server(
+                name,
+                count=partial(self.node.count_services, f'{name}/_action/send_goal'),
+                create=partial(self.action_client, kind, name),
+                is_ready=lambda client: client.server_is_ready(),
+                destroy=lambda _: self.drop_action_client(name),
+                on_gone=on_gone,
+            )
+        )
+
+    def _add_server(self, server: Server) -> Server:
+        server.look()
+        self._servers.append(server)
+        return server
 
     def listen(self) -> None:
         """Discover systems in a thread."""
@@ -68,7 +100,7 @@ class LiveGraph(Session):
         self.spin_in_thread()
 
     def ask(
-        self, client: Any, request: Any, timeout_s: float = RESPONSE_TIMEOUT_S
+        self, server: Server, request: Any, timeout_s: float = RESPONSE_TIMEOUT_S
     ) -> Awaitable[Any]:
         """Call a service from the thread of an asyncio loop.
 
@@ -78,15 +110,15 @@ class LiveGraph(Session):
         answer: concurrent.futures.Future = concurrent.futures.Future()
 
         def send() -> None:
-            if not client.service_is_ready():
-                answer.set_exception(TwinError(f'{client.srv_name} is not offered: softarm doctor'))
+            if server.client is None or not server.offered:
+                answer.set_exception(TwinError(f'{server.name} is not offered: softarm doctor'))
                 return
-            client.call_async(request).add_done_callback(
+            server.client.call_async(request).add_done_callback(
                 lambda future: answer.cancelled() or answer.set_result(future.result())
             )
 
         self._executor.create_task(send)
-        return _within(answer, timeout_s, client.srv_name)
+        return _within(answer, timeout_s, server.name)
 
     def post(self, act: Callable[[], None]) -> None:
         """Run a function in the thread of the session."""
@@ -112,6 +144,8 @@ class LiveGraph(Session):
             elif name == 'scene' and 'visualization_msgs/msg/MarkerArray' in types:
                 self._ask(topic, ['assembly', 'world'], partial(self._add_assembly, namespace))
         self._subscribe()
+        for server in self._servers:
+            server.look()
 
     def _ask(self, topic: str, names: list[str], add: Callable[..., None]) -> None:
         """Ask the publisher of a topic for parameters, and `add` with their values."""

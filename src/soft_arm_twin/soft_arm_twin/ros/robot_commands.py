@@ -13,6 +13,7 @@ from soft_arm_twin.graph.industrial_robot import IndustrialRobot
 from soft_arm_twin.ros.commands import call
 from soft_arm_twin.ros.goals import Goals
 from soft_arm_twin.ros.live_graph import LiveGraph
+from soft_arm_twin.ros.servers import Server
 from soft_arm_twin.source import Answer
 
 _BUTTONS = (
@@ -32,20 +33,20 @@ class RobotCommands:
     """
 
     def __init__(self, graph: LiveGraph, robot: IndustrialRobot):
-        at, create = robot.namespace.rstrip('/'), graph.node.create_client
+        at, service = robot.namespace.rstrip('/'), graph.service
         self._graph, self._robot, self._name = graph, robot, robot.name
         self._triggers = {
-            name: create(Trigger, f'{at}/{name}') for name in ('stop', 'start', 'reset_pointer')
+            name: service(Trigger, f'{at}/{name}') for name in ('stop', 'start', 'reset_pointer')
         }
-        self._motors = create(SetBool, f'{at}/set_motors')
-        self._speed = create(SetSpeedRatio, f'{at}/set_speed_ratio')
+        self._motors = service(SetBool, f'{at}/set_motors')
+        self._speed = service(SetSpeedRatio, f'{at}/set_speed_ratio')
         self._move = Goals(graph, MoveJoints, f'{at}/move_joints')
         self._wanted_deg: dict[str, float] = {}
 
     def controls(self) -> tuple[Control, ...]:
         """Return the present controls."""
         n, joints = self._name, f'{self._name} joints'
-        offered = '' if self._motors.service_is_ready() else 'abb_rws_bridge does not run'
+        offered = '' if self._motors.offered else 'abb_rws_bridge does not run'
         model = self._robot.model
         limits_rad_by_name = (
             {} if model is None else dict(zip(model.joint_names, model.limits, strict=True))
@@ -119,5 +120,5 @@ class RobotCommands:
         self._wanted_deg = {}
         return self._move.send(goal, f'move the joints to {degrees} deg')
 
-    async def _call(self, client: Any, request: Any, what: str) -> Answer:
-        return await call(self._graph, client, request, what.replace('_', ' '), self._name)
+    async def _call(self, server: Server, request: Any, what: str) -> Answer:
+        return await call(self._graph, server, request, what.replace('_', ' '), self._name)

@@ -11,7 +11,7 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from geometry_msgs.msg import Point
 from lifecycle_msgs.srv import ChangeState
-from rclpy.action import ActionServer
+from rclpy.action import ActionServer, get_action_names_and_types
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from sensor_msgs.msg import CameraInfo, Image, JointState
@@ -55,11 +55,28 @@ class Rig(Probe):
         self.commands = self.listen(ChamberPressures, 'pressure_command', qos.ANY_COMMAND)
         self.create_service(Trigger, 'vent', self._vent)
         self.create_service(ChangeState, 'pneumatic_driver/change_state', self._change)
-        at_once = ReentrantCallbackGroup()  # also while another request is not answered
-        self.create_service(SolveIK, 'solve_ik', self._solve, callback_group=at_once)
-        self._server = ActionServer(self, MoveTip, 'move_tip', self._move)
+        self.offer()
         self.create_timer(PERIOD_S, self._publish)
         self.spin()
+
+    def offer(self):
+        """Offer the action and the service of controller and inverse kinematics."""
+        at_once = ReentrantCallbackGroup()  # also while another request is not answered
+        self._solver = self.create_service(SolveIK, 'solve_ik', self._solve, callback_group=at_once)
+        self._server = ActionServer(self, MoveTip, 'move_tip', self._move)
+
+    def end_offer(self):
+        self.destroy_service(self._solver)
+        self._server.destroy()
+
+    def act(self, function):
+        """Run a function in the thread of the executor."""
+        return self.result(self._executor.create_task(function))
+
+    def offers_in_graph(self):
+        """Names of action and service that any node of the graph uses or offers."""
+        known = [*get_action_names_and_types(self), *self.get_service_names_and_types()]
+        return {'/soft_arm/move_tip', '/soft_arm/solve_ik'} & {name for name, _ in known}
 
     def close(self):
         self._server.destroy()  # else it keeps the node in the graph
@@ -235,6 +252,20 @@ def test_the_preview_goes_on_after_a_request_without_an_answer(page, rig):
 
     page.wait(asked_again, 'the next request')
     page.wait(lambda: 'reachable: 1 solutions' in page.texts(), 'the preview')
+
+
+def test_clients_of_servers_that_have_ended_leave_the_graph_and_return(page, rig):
+    page.drag([0.01, 0.02, 0.25])
+    page.wait(lambda: page.control('soft_arm/move').reason == '', 'the action')
+    rig.act(rig.end_offer)
+    page.wait(lambda: not rig.offers_in_graph(), 'the end of the clients')
+    assert 'not offered' in page.control('soft_arm/move').reason
+    assert not page.command('soft_arm/move').accepted
+    rig.act(rig.offer)
+    page.wait(lambda: page.control('soft_arm/move').reason == '', 'the action again')
+    rig.goals.clear()
+    assert page.command('soft_arm/move').accepted
+    page.wait(lambda: rig.goals, 'the goal')
 
 
 def test_pressures_by_hand_end_with_control(page, rig):
