@@ -21,7 +21,11 @@ UNITS_M = {'m': 1.0, 'mm': 1e-3}
 def main(argv: list[str]) -> int:
     """Entry point; returns the exit code."""
     parser = CommandLine(prog='softarm vision fit', description='Fit one cylinder to a cloud.')
-    parser.add_argument('cloud', type=input_file, help='.pcd, .ply or .npy file')
+    parser.add_argument(
+        'cloud',
+        type=input_file,
+        help='.pcd, .ply or .npy file; results are in the coordinates of its stored points',
+    )
     parser.add_argument(
         '--unit',
         choices=UNITS_M,
@@ -44,7 +48,7 @@ def main(argv: list[str]) -> int:
         nargs=3,
         metavar=('X', 'Y', 'Z'),
         help='position of the camera, which separates outside and inside of a hollow body '
-        '(default: the origin)',
+        '(default: the origin; needed for a PCD file whose VIEWPOINT is not at the origin)',
     )
     parser.add_argument(
         '--seed',
@@ -60,7 +64,7 @@ def _fit(options: Namespace) -> int:
     from soft_arm_vision.clouds.cloud_file import read_cloud  # slow to import
 
     found = find_cylinder(
-        UNITS_M[options.unit] * read_cloud(options.cloud),
+        UNITS_M[options.unit] * read_cloud(options.cloud, options.viewpoint_m is not None),
         radius_m=options.radius_m,
         height_m=options.height_m,
         viewpoint=None if options.viewpoint_m is None else np.array(options.viewpoint_m),

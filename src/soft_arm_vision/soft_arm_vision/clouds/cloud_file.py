@@ -22,17 +22,27 @@ class _UnknownKind(ValueError):
     pass
 
 
-def read_cloud(path: Path) -> np.ndarray:
-    """Read the finite points of a file [m], shape (n, 3).
+def read_cloud(path: Path, any_viewpoint: bool = False) -> np.ndarray:
+    """Read the finite points of a file as stored, shape (n, 3).
+
+    VIEWPOINT of a PCD file, the pose of its sensor, is not applied, as in PCL and Open3D. PCL takes
+    stored points as those of the sensor's frame; other programs store points that are already
+    transformed, so that a VIEWPOINT away from the origin leaves the camera's position open.
+
+    Args:
+        path: The file.
+        any_viewpoint: True to accept any VIEWPOINT: the caller knows where the camera is. Else its
+            position must be the origin.
 
     Raises:
-        VisionError: If the file cannot be read or is of another kind.
+        VisionError: If the file cannot be read, is of another kind, or states another VIEWPOINT.
     """
     readers = {'.pcd': _read_pcd, '.ply': _read_ply, '.npy': _read_npy}
     if path.suffix.lower() not in readers:
         raise VisionError(f'{path}: a cloud is read from {", ".join(readers)}')
     try:
         points = readers[path.suffix.lower()](path)
+        viewpoint = [] if any_viewpoint or path.suffix.lower() != '.pcd' else _viewpoint(path)
     except OSError as error:
         raise VisionError(f'{path}: {error.strerror or error}') from error
     except _UnknownKind as error:
@@ -42,6 +52,13 @@ def read_cloud(path: Path) -> np.ndarray:
             f'{path} is damaged: it is no {path.suffix.lower()[1:].upper()} file, or a part '
             'of it is missing'
         ) from error
+    if viewpoint:
+        stated = ' '.join(f'{number:g}' for number in viewpoint)
+        raise VisionError(
+            f'{path} states VIEWPOINT {stated}, which is not applied: give the position of the '
+            'camera in the coordinates of the points, --viewpoint-m 0 0 0 if they are in the frame '
+            'of the sensor, else the position in VIEWPOINT [m]'
+        )
     points = np.asarray(points, float)
     points = points[np.isfinite(points).all(axis=1)]
     if len(points) == 0:
@@ -58,13 +75,29 @@ def _read_npy(path: Path) -> np.ndarray:
     return array.reshape(-1, array.shape[-1])[:, :3]
 
 
-def _read_pcd(path: Path) -> np.ndarray:
-    content = path.read_bytes()
-    header, position = {}, 0
+def _pcd_header(content: bytes) -> tuple[dict[str, list[str]], int]:
+    """Return the words of a PCD file's header by their key, and the start of its data."""
+    header: dict[str, list[str]] = {}
+    position = 0
     while 'DATA' not in header:
         end = content.index(b'\n', position)
         key, *values = content[position:end].decode('ascii').split() or ['#']
         header[key], position = values, end + 1
+    return header, position
+
+
+def _viewpoint(path: Path) -> list[float]:
+    """Return VIEWPOINT, position and quaternion w x y z; nothing if it is at the origin."""
+    header, _ = _pcd_header(path.read_bytes())
+    numbers = [float(word) for word in header.get('VIEWPOINT', ['0'] * 7)]
+    if len(numbers) != 7:
+        raise ValueError(f'{len(numbers)} numbers in VIEWPOINT')
+    return numbers if any(numbers[:3]) else []
+
+
+def _read_pcd(path: Path) -> np.ndarray:
+    content = path.read_bytes()
+    header, position = _pcd_header(content)
     # Padding: any number of fields may have the name _.
     fields = [f'_{i}' if name == '_' else name for i, name in enumerate(header['FIELDS'])]
     count = int(header['POINTS'][0])

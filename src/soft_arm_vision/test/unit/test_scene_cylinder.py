@@ -297,6 +297,28 @@ def test_padding_of_a_pcd_file_is_skipped(tmp_path):
     np.testing.assert_allclose(read_cloud(tmp_path / 'a.pcd'), POINTS)
 
 
+def with_viewpoint(path, stated):
+    rows = '\n'.join(f'{x} {y} {z}' for x, y, z in POINTS)
+    path.write_text(
+        f'FIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nVIEWPOINT {stated}\nPOINTS {len(POINTS)}\n'
+        f'DATA ascii\n{rows}\n'
+    )
+    return path
+
+
+def test_points_of_a_turned_viewpoint_are_returned_as_stored(tmp_path):
+    path = with_viewpoint(tmp_path / 'a.pcd', '0 0 0 0 1 0 0')
+    np.testing.assert_allclose(read_cloud(path), POINTS)
+
+
+def test_a_viewpoint_away_from_the_origin_needs_the_camera_s_position(tmp_path, capsys):
+    path = with_viewpoint(tmp_path / 'a.pcd', '0.1 0 0.5 1 0 0 0')
+    assert fit_cylinder.main([str(path)]) == 2
+    error = capsys.readouterr().err
+    assert 'VIEWPOINT 0.1 0 0.5 1 0 0 0' in error and '--viewpoint-m' in error
+    np.testing.assert_allclose(read_cloud(path, any_viewpoint=True), POINTS)
+
+
 _PCD = b'FIELDS x y z\nSIZE 4 4 4\nTYPE F F F\n'
 
 
@@ -313,6 +335,7 @@ _PCD = b'FIELDS x y z\nSIZE 4 4 4\nTYPE F F F\n'
         ),
         ('a.npy', b'\x93NUMPY', 'damaged'),
         ('a.pcd', _PCD + b'POINTS 3\nDATA ascii\n1 2 3\n1 2 4\n', 'damaged'),
+        ('a.pcd', _PCD + b'VIEWPOINT 0 0 1\nPOINTS 1\nDATA ascii\n1 2 3\n', 'damaged'),
         ('a.pcd', _PCD + b'WIDTH 2\nHEIGHT 2\nPOINTS 1\nDATA ascii\n1 2 3\n', 'damaged'),
         (
             'a.ply',
