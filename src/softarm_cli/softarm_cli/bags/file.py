@@ -15,7 +15,7 @@ from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_
 from typing_extensions import TypedDict
 
 from soft_arm_io.yaml_file import YamlFileError, checked, read_yaml
-from softarm_cli.bags.storage import Files, recover
+from softarm_cli.bags.storage import Files
 from softarm_cli.errors import BagError
 from softarm_cli.graph.names import nearest
 
@@ -43,10 +43,11 @@ class Bag:
         is_cut: Whether it is truncated, such as by the end of its recorder.
     """
 
-    def __init__(self, path: Path, source: Files, is_cut: bool):
-        self.path, self.is_cut, self._source = path, is_cut, source
+    def __init__(self, path: Path, source: Files, may_be_cut: bool):
+        self.path, self.is_cut, self._source = path, source.is_cut, source
+        self._may_be_cut = may_be_cut
         self.connections = sorted(
-            (c for c in source.connections if c.msgcount or not is_cut), key=lambda c: c.topic
+            (c for c in source.connections if c.msgcount or not self.is_cut), key=lambda c: c.topic
         )
         self.foreign = source.foreign
         self.start_ns, self.duration_s = source.start_time, source.duration * 1e-9
@@ -124,6 +125,11 @@ class Bag:
         lines = []
         if self.is_cut:
             lines.append('its recorder was killed, or it is truncated: only the rest is read')
+        elif self._may_be_cut:
+            lines.append(
+                'metadata.yaml is missing, without which a SQLite file does not tell whether its '
+                'recorder has finished: all messages in it are read'
+            )
         if self.foreign:
             foreign = ', '.join(f'{topic} ({holds})' for topic, holds in self.foreign.items())
             lines.append(f'left out, since it is not CDR of ROS 2: {foreign}')
@@ -170,14 +176,14 @@ def open_bag(bag: Path, is_quiet: bool = False) -> Iterator[Bag]:
         )
     with tempfile.TemporaryDirectory(prefix='softarm_bag_') as copies:
         try:
-            source, is_cut = _source(bag, Path(copies))
-            if is_cut and not source.message_count:
+            source, may_be_cut = _source(bag, Path(copies))
+            if (source.is_cut or may_be_cut) and not source.message_count:
                 raise ReaderError(
                     'nothing is readable: it is damaged, or its recorder was killed at once'
                 )
         except Exception as error:  # a damaged file can raise anything
             raise _unreadable(bag, error) from error
-        opened = Bag(bag, source, is_cut)
+        opened = Bag(bag, source, may_be_cut)
         try:
             yield opened
         finally:
@@ -187,8 +193,9 @@ def open_bag(bag: Path, is_quiet: bool = False) -> Iterator[Bag]:
 
 
 def _source(bag: Path, copies: Path) -> tuple[Files, bool]:
-    """Return the open files of a bag, and whether it is truncated."""
-    metadata, compression = bag / 'metadata.yaml', ''
+    """Return the open files of a bag, and whether they do not tell if they are complete."""
+    folder = bag if bag.is_dir() else bag.parent
+    metadata, compression = folder / 'metadata.yaml', ''
     if not bag.is_dir():
         files = [bag]
     elif metadata.exists():
@@ -199,14 +206,11 @@ def _source(bag: Path, copies: Path) -> tuple[Files, bool]:
         files = [bag / Path(file).name for file in read['relative_file_paths']]
         compression = read.get('compression_mode', '').lower()
     else:
-        files = sorted(bag.glob('*.mcap'))
-        databases = [] if files else sorted(bag.glob('*.db3'))
-        if databases:  # they do not tell whether they are complete
-            return Files([recover(file, copies)[0] for file in databases], '', copies), True
+        files = sorted(bag.glob('*.mcap')) or sorted(bag.glob('*.db3'))
         if not files:
             raise ReaderError('it has neither metadata.yaml nor a .mcap or .db3 file')
-    source = Files(files, compression, copies)
-    return source, source.is_cut
+    may_be_cut = not metadata.exists() and any(file.suffix == '.db3' for file in files)
+    return Files(files, compression, copies), may_be_cut
 
 
 def _unreadable(bag: Path, error: Exception) -> BagError:

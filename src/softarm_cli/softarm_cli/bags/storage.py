@@ -298,7 +298,8 @@ def _text(schema: Schema) -> str:
 def _opened(path: Path, copies: Path) -> tuple[_File, bool]:
     """Return an open file, and whether its end is missing."""
     if path.suffix == '.db3':
-        return _SqliteFile(path), False
+        copy, is_cut = recover(path, copies)
+        return _SqliteFile(copy), is_cut
     if path.suffix != '.mcap':
         raise ReaderError(f'{path.name} is neither a .mcap nor a .db3 file')
     try:
@@ -329,16 +330,18 @@ def recover(file: Path, folder: Path) -> tuple[Path, bool]:
     The recording itself is never changed.
 
     Args:
-        file: MCAP file without an end or index, or SQLite file, possibly with its journal.
+        file: MCAP file without an end or index, or SQLite file, possibly with the journal that a
+            killed recorder leaves.
         folder: Folder for copies.
     """
     copy = folder / f'recovered_{file.name}'
     if file.suffix == '.mcap':
         with file.open('rb') as source, copy.open('wb') as target:
             return copy, not _copy_messages(source, target)
-    journals = [ending for ending in ('-wal', '-journal') if Path(f'{file}{ending}').exists()]
+    beside = {ending: Path(f'{file}{ending}') for ending in ('-wal', '-journal')}
+    journals = [e for e, path in beside.items() if path.exists() and path.stat().st_size]
     if not journals:
-        return file, True
+        return file, False
     for ending in ('', *journals):
         shutil.copyfile(f'{file}{ending}', f'{copy}{ending}')
     with closing(sqlite3.connect(copy)) as database:

@@ -172,6 +172,18 @@ def test_committed_messages_of_a_truncated_sqlite_bag_are_read(tmp_path, journal
     assert left == {path.name: path.read_bytes() for path in (tmp_path / 'truncated').iterdir()}
 
 
+@pytest.mark.parametrize('given', ['folder', 'file'])
+def test_a_whole_sqlite_file_without_metadata_is_not_called_truncated(tmp_path, given, capsys):
+    bag = words_of(tmp_path / 'bag', StoragePlugin.SQLITE3)
+    [file] = bag.glob('*.db3')
+    path = bag if given == 'folder' else file
+    assert words_in(path) == (False, WORDS) and not capsys.readouterr().err
+    (bag / 'metadata.yaml').unlink()
+    assert words_in(path) == (False, WORDS)
+    error = capsys.readouterr().err
+    assert 'metadata.yaml is missing' in error and 'truncated' not in error
+
+
 def test_several_files_without_metadata_are_one_bag(tmp_path):
     for number in range(2):
         [file] = words_of(tmp_path / f'{number}', StoragePlugin.MCAP).glob('*.mcap')
