@@ -43,13 +43,15 @@ def convert(path: Path, mapping: Mapping) -> Iterator[Recording]:
 def _recording(name: str, file: str, rows: Rows, mapping: Mapping) -> Recording:
     time_s = _times(rows, mapping)
     inputs = _channels(rows, mapping.inputs, file)
-    measured = _channels(rows, mapping.measured, file)
+    lacking = [c for c in mapping.measured if c.optional and not rows.has(c.column)]
+    mapped = [] if lacking else mapping.measured
+    measured = _channels(rows, mapped, file)
     reasons = {'no time': ~np.isfinite(time_s)}
     latest_s = np.fmax.accumulate(np.where(reasons['no time'], -np.inf, time_s))
     rises = np.r_[True, time_s[1:] > latest_s[:-1]]
     reasons['time that does not rise'] = ~rises & ~reasons['no time']
     reasons |= _unusable('input', inputs, mapping.inputs)
-    reasons |= _unusable('measured', measured, mapping.measured)
+    reasons |= _unusable('measured', measured, mapped)
     keep = np.ones(len(time_s), bool)
     for reason, bad in reasons.items():
         if bad.mean() > MAX_DROPPED:

@@ -67,6 +67,7 @@ class Channel(Strict):
         column: Its column.
         by_file: Constant value by file name without extension; `*` matches any text.
         limits: Lowest and highest possible value in `unit`.
+        optional: For measured inputs: whether files may lack it; they then have none.
     """
 
     name: Word
@@ -74,6 +75,7 @@ class Channel(Strict):
     column: Column | None = None
     by_file: dict[str, Number] = {}
     limits: tuple[Number, Number] | None = None
+    optional: bool = False
 
     @model_validator(mode='after')
     def _one_of_both(self) -> 'Channel':
