@@ -63,7 +63,12 @@ MAY_IMPORT = {
     'soft_arm_description': {'soft_arm_io'},
     'soft_arm_somo': {'soft_arm_io', 'soft_arm_description'},
     'soft_arm_node_kit': {'soft_arm_io'},
-    'soft_arm_identification': {'soft_arm_io', 'soft_arm_description', 'softarm_cli'},
+    'soft_arm_identification': {
+        'soft_arm_io',
+        'soft_arm_description',
+        'soft_arm_kinematics',
+        'softarm_cli',
+    },
     'soft_arm_kinematics': RIG_BASE,
     'soft_arm_vision': RIG_CORE,
     'soft_arm_control': RIG_CORE,

@@ -2,7 +2,7 @@
 
 import json
 import zipfile
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
@@ -72,6 +72,23 @@ class Recording:
     def tip_m(self) -> np.ndarray:
         """Positions of the tip [m], shape (n, 3)."""
         return self.points_m[:, -1]
+
+    def at(self, samples: np.ndarray) -> Self:
+        """Return some samples, by a mask of shape (n,)."""
+        return replace(
+            self,
+            time_s=self.time_s[samples],
+            inputs=replace(self.inputs, values=self.inputs.values[samples]),
+            measured=replace(self.measured, values=self.measured.values[samples]),
+            points_m=self.points_m[samples],
+            quaternions=self.quaternions[samples],
+        )
+
+    def point_m(self, name: str) -> np.ndarray:
+        """Positions of a point [m], shape (n, 3); raise RecordingError if there is none."""
+        if name not in self.points:
+            raise RecordingError(f'{self.name}: point {name!r} is none of {", ".join(self.points)}')
+        return self.points_m[:, self.points.index(name)]
 
     @property
     def rate_hz(self) -> float:

@@ -2,8 +2,7 @@
 
 A package offers a command by an entry point in its setup.py, `name = module:main`, where
 `main(argv)` returns the exit code: in group `softarm.commands` for `softarm NAME`, in
-`softarm.calibrate`, `.experiment`, `.bench`, `.train`, `.sim`, `.vision`, `.recording` and `.bag`
-for `softarm GROUP NAME`.
+`softarm.GROUP` for `softarm GROUP NAME`, such as `softarm.calibrate`.
 """
 
 import ast
@@ -19,6 +18,7 @@ _GROUPS = {
     'calibrate': 'calibrate the rig',
     'experiment': 'run an experiment and report on it',
     'bench': 'measure how fast something is',
+    'benchmark': 'compare models of arms on recordings of real ones',
     'train': 'train a network',
     'sim': 'simulate a robot, or emulate one device alone',
     'import': 'make robot files of the definitions of other simulators',
