@@ -13,13 +13,13 @@ from dask.base import compute
 from dask.delayed import delayed
 from tqdm.dask import TqdmCallback
 
-from soft_arm_identification.arm_file import ArmFile
+from soft_arm_identification.arm_sections import ArmSections
 from soft_arm_identification.models.model import make_model
 from soft_arm_identification.recording import Recording
 from soft_arm_identification.set_file import ArmSet, load_runs, matching, split_runs
 
 _HERE = Path(__file__).parent
-SOURCES = (*sorted((_HERE / 'models').glob('*.py')), _HERE / 'arm_file.py', Path(__file__))
+SOURCES = (*sorted((_HERE / 'models').glob('*.py')), _HERE / 'arm_sections.py', Path(__file__))
 """Files that results depend on."""
 
 
@@ -36,7 +36,7 @@ class Task:
     set_name: str
     split: str
     model: str
-    arm: ArmFile
+    arm: ArmSections
     fit: dict[str, Recording]
     test: dict[str, Recording]
 
@@ -195,7 +195,7 @@ def _score(
 
 
 def axis_of(task: Task) -> np.ndarray:
-    """Direction of the straight arm: of the arm file, or from the base to the mean tip."""
+    """Direction of the straight arm: that of the arm, or from the base to the mean tip."""
     axis = task.arm.axis
     if axis is None:
         tips_m = np.concatenate([recording.tip_m for recording in task.fit.values()])

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field, RootModel, model_validator
 
 from soft_arm_description.robot import load_robot
-from soft_arm_identification.arm_file import ArmFile, arm_of_robot
+from soft_arm_identification.arm_sections import ArmSections, arm_of_robot
 from soft_arm_identification.convert import convert
 from soft_arm_identification.errors import RecordingError
 from soft_arm_identification.mapping import load_mapping
@@ -56,7 +56,7 @@ class ArmSet(Strict):
 
     mapping: str | None = None
     files: Annotated[list[Pattern], Field(min_length=1)]
-    arm: ArmFile | None = None
+    arm: ArmSections | None = None
     robot: str | None = None
     repeats: list[Annotated[list[Pattern], Field(min_length=2)]] = []
     splits: Annotated[dict[Word, Split], Field(min_length=1)]
@@ -67,7 +67,7 @@ class ArmSet(Strict):
             raise ValueError('needs either arm or robot')
         return self
 
-    def sections(self) -> ArmFile:
+    def sections(self) -> ArmSections:
         """Return the sections; raise RobotFileError if the robot file cannot be used."""
         return self.arm or arm_of_robot(load_robot(self.robot or ''))
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
-from soft_arm_identification.arm_file import ArmFile
+from soft_arm_identification.arm_sections import ArmSections
 from soft_arm_identification.errors import RecordingError
 from soft_arm_identification.models.arcs import arcs_to, linear_fit, transform
 from soft_arm_identification.models.memory import THRESHOLDS, effect
@@ -65,7 +65,7 @@ class ConstantCurvature:
         memory: Whether inputs have hysteresis, creep and lag.
     """
 
-    def __init__(self, arm: ArmFile, memory: bool):
+    def __init__(self, arm: ArmSections, memory: bool):
         self._arm, self._memory = arm, memory
 
     def fit(self, recordings: Sequence[Recording]) -> None:
@@ -130,7 +130,7 @@ class ConstantCurvature:
         return _Run(recording.time_s[::step], inputs[::step], ends_m[::step], start)
 
     def _guess(self, runs: Sequence[_Run]) -> list[_Block]:
-        """First guess: base from the arm file, sections by linear regression of observed arcs."""
+        """First guess: base from the arm, sections by linear regression of observed arcs."""
         inputs = np.concatenate([run.inputs for run in runs])
         ends_m = np.concatenate([run.ends_m for run in runs])
         turn, base_m = self._base(inputs, ends_m[:, -1])
@@ -247,11 +247,11 @@ def _effective(
     return effect(times_s, driving, weights, start, rising_s, falling_s, creep_share, creep_s)
 
 
-def static(arm: ArmFile) -> ConstantCurvature:
+def static(arm: ArmSections) -> ConstantCurvature:
     """Constant curvature without memory."""
     return ConstantCurvature(arm, memory=False)
 
 
-def with_memory(arm: ArmFile) -> ConstantCurvature:
+def with_memory(arm: ArmSections) -> ConstantCurvature:
     """Constant curvature with hysteresis, creep and lag."""
     return ConstantCurvature(arm, memory=True)

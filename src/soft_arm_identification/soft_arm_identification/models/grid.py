@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from soft_arm_identification.arm_file import ArmFile
+from soft_arm_identification.arm_sections import ArmSections
 from soft_arm_identification.errors import RecordingError
 from soft_arm_identification.models.model import Scaling
 from soft_arm_identification.recording import Recording
@@ -29,7 +29,7 @@ class Grid:
     known: np.ndarray
 
     @classmethod
-    def of(cls, arm: ArmFile, scaling: Scaling, recording: Recording) -> 'Grid':
+    def of(cls, arm: ArmSections, scaling: Scaling, recording: Recording) -> 'Grid':
         """Resample a recording linearly; raise RecordingError if it has no tip."""
         times_s, inputs = recording.time_s, scaling.inputs(arm, recording)
         known = np.isfinite(recording.tip_m[:, 0])

@@ -5,7 +5,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from soft_arm_identification.arm_file import ArmFile
+from soft_arm_identification.arm_sections import ArmSections
 from soft_arm_identification.models.grid import Grid
 from soft_arm_identification.models.model import Parameter, Scaling
 from soft_arm_identification.recording import Recording
@@ -22,7 +22,7 @@ class Koopman:
     operator theory, IEEE Transactions on Robotics 37(3), 948-961, 2021.
     """
 
-    def __init__(self, arm: ArmFile):
+    def __init__(self, arm: ArmSections):
         self._arm = arm
 
     def fit(self, recordings: Sequence[Recording]) -> None:

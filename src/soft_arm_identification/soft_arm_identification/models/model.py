@@ -7,13 +7,13 @@ from typing import Protocol
 
 import numpy as np
 
-from soft_arm_identification.arm_file import ArmFile
+from soft_arm_identification.arm_sections import ArmSections
 from soft_arm_identification.errors import RecordingError
 from soft_arm_identification.recording import Recording
 from soft_arm_io.command_line import one_line
 
 GROUP = 'soft_arm.models'
-"""Entry points of models: callables that take an `ArmFile`."""
+"""Entry points of models: callables that take an `ArmSections`."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Scaling:
     largest: np.ndarray
 
     @classmethod
-    def of(cls, arm: ArmFile, recordings: Sequence[Recording]) -> 'Scaling':
+    def of(cls, arm: ArmSections, recordings: Sequence[Recording]) -> 'Scaling':
         """Scale the inputs of some recordings."""
         names, units, _ = arm.driving(recordings[0])
         values = np.concatenate([arm.driving(recording)[2] for recording in recordings])
@@ -55,7 +55,7 @@ class Scaling:
             raise RecordingError(f'input {name!r} of the arm is none of {", ".join(self.names)}')
         return self.names.index(name)
 
-    def inputs(self, arm: ArmFile, recording: Recording) -> np.ndarray:
+    def inputs(self, arm: ArmSections, recording: Recording) -> np.ndarray:
         """Return the scaled inputs (n, k); raise RecordingError if they have other names."""
         names, _, values = arm.driving(recording)
         if names != self.names:
@@ -90,7 +90,7 @@ class Model(Protocol):
         """The fitted parameters."""
 
 
-def make_model(name: str, arm: ArmFile) -> Model:
+def make_model(name: str, arm: ArmSections) -> Model:
     """Make an installed model.
 
     Raises:

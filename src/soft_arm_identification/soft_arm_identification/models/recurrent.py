@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from soft_arm_identification.arm_file import ArmFile
+from soft_arm_identification.arm_sections import ArmSections
 from soft_arm_identification.models.grid import Grid
 from soft_arm_identification.models.model import Parameter, Scaling, with_offset
 from soft_arm_identification.recording import Recording
@@ -23,7 +23,7 @@ class Recurrent:
     machine translation, EMNLP 2014.
     """
 
-    def __init__(self, arm: ArmFile):
+    def __init__(self, arm: ArmSections):
         self._arm = arm
 
     def fit(self, recordings: Sequence[Recording]) -> None:

@@ -5,7 +5,7 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from soft_arm_identification.arm_file import ArmFile
+from soft_arm_identification.arm_sections import ArmSections
 from soft_arm_identification.models.model import Parameter, Scaling, with_offset
 from soft_arm_identification.recording import Recording
 
@@ -22,7 +22,7 @@ class Polynomial:
         lags_s: Time constants [s].
     """
 
-    def __init__(self, arm: ArmFile, lags_s: Sequence[float] = ()):
+    def __init__(self, arm: ArmSections, lags_s: Sequence[float] = ()):
         self._arm, self._lags_s = arm, () if arm.at_rest else tuple(lags_s)
 
     def fit(self, recordings: Sequence[Recording]) -> None:
@@ -74,6 +74,6 @@ def _lag(times_s: np.ndarray, values: np.ndarray, constant_s: float) -> np.ndarr
     return found
 
 
-def with_lags(arm: ArmFile) -> Polynomial:
+def with_lags(arm: ArmSections) -> Polynomial:
     """Polynomial of inputs and lags."""
     return Polynomial(arm, LAGS_S)

@@ -7,7 +7,7 @@ import pytest
 from arm_plant import LENGTH_M, record, waves
 from scipy.spatial.transform import Rotation
 
-from soft_arm_identification.arm_file import ArmFile, arm_of_robot
+from soft_arm_identification.arm_sections import ArmSections, arm_of_robot
 from soft_arm_identification.errors import RecordingError
 from soft_arm_identification.models import model as model_module
 from soft_arm_identification.models import recurrent
@@ -15,7 +15,7 @@ from soft_arm_identification.models.arcs import arcs_to
 from soft_arm_identification.models.memory import THRESHOLDS, effect
 from soft_arm_identification.models.model import installed_models, make_model, with_offset
 
-ARM = ArmFile(sections=[{'end': 'tip'}], axis=(0, 0, 1))
+ARM = ArmSections(sections=[{'end': 'tip'}], axis=(0, 0, 1))
 
 
 def error_m(model, recording, horizon=None):
@@ -130,7 +130,7 @@ def test_inputs_of_other_names_are_refused():
         fitted(
             'constant_curvature',
             [record('one', waves(1))],
-            ArmFile(sections=[{'inputs': ['middle']}]),
+            ArmSections(sections=[{'inputs': ['middle']}]),
         )
 
 

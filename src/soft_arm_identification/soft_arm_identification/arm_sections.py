@@ -23,7 +23,7 @@ class Section(Strict):
     end: Word | None = None
 
 
-class ArmFile(Strict):
+class ArmSections(Strict):
     """The sections of an arm, from base to tip.
 
     Attributes:
@@ -53,9 +53,9 @@ class ArmFile(Strict):
         return channels.names, channels.units, channels.values
 
 
-def arm_of_robot(robot: Robot) -> ArmFile:
+def arm_of_robot(robot: Robot) -> ArmSections:
     """Return the sections of a robot file: one for each segment, with its coordinates as inputs."""
-    return ArmFile(
+    return ArmSections(
         sections=[Section(inputs=[c.name for c in s.coordinates]) for s in robot.segments],
         axis=(0.0, 0.0, 1.0),
     )
