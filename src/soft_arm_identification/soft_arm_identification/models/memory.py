@@ -2,10 +2,14 @@
 
 import numpy as np
 
+from soft_arm_kinematics import hysteresis
 from soft_arm_kinematics.backends.machine_code import njit
 
 THRESHOLDS = np.array([0.0, 0.06, 0.14, 0.28, 0.5, 0.9])
 """Half-widths of the play operators, in shares of the largest input; the first one has none."""
+
+_WITHOUT_PLAY = np.eye(len(THRESHOLDS))[0]
+_play = njit(cache=True)(hysteresis.play)
 
 
 @njit(cache=True)
@@ -46,7 +50,7 @@ def effect(
             value = inputs[sample, i]
             acting = 0.0
             for j in range(len(THRESHOLDS)):
-                play[j] = max(value - THRESHOLDS[j], min(value + THRESHOLDS[j], play[j]))
+                play[j] = _play(value, THRESHOLDS[j], play[j])
                 acting += weights[j] * play[j]
             if sample > 0:
                 dt_s = times_s[sample] - times_s[sample - 1]
@@ -56,3 +60,9 @@ def effect(
                 lagged += (1.0 - np.exp(-dt_s / constant_s)) * (whole - lagged)
             found[sample, i] = lagged
     return found
+
+
+def lag(times_s: np.ndarray, values: np.ndarray, constant_s: float) -> np.ndarray:
+    """Return the first-order lag of values (n, k), at rest at the first sample."""
+    start = np.zeros(values.shape[1])
+    return effect(times_s, values, _WITHOUT_PLAY, start, constant_s, constant_s, 0.0, constant_s)

@@ -6,6 +6,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from soft_arm_identification.arm_sections import ArmSections
+from soft_arm_identification.models.memory import lag
 from soft_arm_identification.models.model import Parameter, Scaling, with_offset
 from soft_arm_identification.recording import Recording
 
@@ -51,7 +52,7 @@ class Polynomial:
 
     def _features(self, recording: Recording) -> np.ndarray:
         inputs = self._scaling.inputs(self._arm, recording)
-        lagged = [_lag(recording.time_s, inputs, constant_s) for constant_s in self._lags_s]
+        lagged = [lag(recording.time_s, inputs, constant_s) for constant_s in self._lags_s]
         return np.hstack([inputs, *lagged])
 
 
@@ -62,16 +63,6 @@ def _terms(features: np.ndarray) -> np.ndarray:
         for factors in combinations_with_replacement(features.T, degree):
             terms.append(np.prod(factors, axis=0))
     return np.column_stack(terms)
-
-
-def _lag(times_s: np.ndarray, values: np.ndarray, constant_s: float) -> np.ndarray:
-    """First-order lag of values (n, k), at rest at the first sample."""
-    shares = 1.0 - np.exp(-np.diff(times_s) / constant_s)
-    found = np.empty_like(values)
-    found[0] = values[0]
-    for k, share in enumerate(shares):
-        found[k + 1] = found[k] + share * (values[k + 1] - found[k])
-    return found
 
 
 def with_lags(arm: ArmSections) -> Polynomial:
