@@ -48,7 +48,12 @@ class Grid:
         return np.column_stack([np.interp(times_s, self.times_s, column) for column in values.T])
 
     def steps(self, recording: Recording, horizon: int) -> int:
-        """Return a number of samples of the recording in steps, at least one."""
+        """Return the steps of the grid after which a prediction is `horizon` samples ahead.
+
+        A position on the grid contains the sample after it, and a prediction between two steps the
+        later one: both are left out.
+        """
         if np.array_equal(self.times_s, recording.time_s):
             return horizon
-        return max(1, round(horizon / recording.rate_hz / STEP_S))
+        longest_s = float(np.diff(recording.time_s).max())
+        return 1 + int(np.ceil((horizon + 1) * longest_s / STEP_S))

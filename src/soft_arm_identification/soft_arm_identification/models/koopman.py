@@ -43,7 +43,7 @@ class Koopman:
     def predict(self, recording: Recording, horizon: int | None = None) -> np.ndarray:
         """Predict the tip; see `Model.predict`.
 
-        A step is one of the model, 0.05 s, where the recording has more samples.
+        The model steps by 0.05 s: fewer positions are used than `horizon` permits.
         """
         grid = Grid.of(self._arm, self._scaling, recording)
         if horizon is None:

@@ -84,7 +84,22 @@ def test_a_free_run_uses_no_position_after_the_first_pose():
         assert np.array_equal(model.predict(other), before), name
 
 
-def test_one_step_uses_positions_up_to_the_sample_before():
+@pytest.mark.parametrize('name', ['constant_curvature', 'polynomial_lags', 'koopman', 'recurrent'])
+def test_one_step_uses_no_position_of_the_present_or_later_samples(name, short_training):
+    run = record('one', waves(1))
+    run.time_s[:] *= 0.7  # between the steps of models in discrete time
+    model = fitted(name, [run])
+    before = model.predict(run, 1)
+    for sample in range(60, 70):
+        tip = run.points_m[sample:].copy()
+        run.points_m[sample:] += 0.1
+        assert np.array_equal(model.predict(run, 1)[: sample + 1], before[: sample + 1])
+        run.points_m[sample:] = tip
+    run.points_m[40:] += 0.1
+    assert not np.array_equal(model.predict(run, 1), before)
+
+
+def test_the_last_error_is_that_of_the_newest_known_position():
     tip = np.arange(12.0).reshape(4, 3)
     tip[1] = np.nan
     ahead = with_offset(np.zeros((4, 3)), tip, 1)
