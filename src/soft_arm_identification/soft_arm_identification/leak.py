@@ -10,7 +10,7 @@ from soft_arm_identification.errors import RecordingError
 WINDOW_S = 3.0  # window before and after each sample whose rates are compared
 MIN_DEVIATIONS = 8.0  # rate change of a step in robust standard deviations of all rate changes
 MIN_RATIO = 4.0  # rate change of a step divided by the smaller of both rates
-MIN_PRESSURE_SHARE = 0.8  # mean pressure of a span divided by that of the highest one
+MIN_PRESSURE_SHARE = 0.8  # lowest mean pressure of a span, relative to the highest mean
 MAD = 0.6745  # median of absolute values of a standard normal distribution
 
 

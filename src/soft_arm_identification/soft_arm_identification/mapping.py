@@ -136,7 +136,7 @@ class Mapping(Strict):
     Attributes:
         length_m: Length of the arm from base to tip [m], by which the unit of points is checked.
         relative_to: Point whose median position is the origin of all positions; None: the origin
-            of the measuring system. The axes are always those of the measuring system.
+            of the measurement frame. Positions keep the axes of the measurement frame.
         order: Indices of the points from base to tip by file name (as in `by_file`), for markers
             whose column order differs between files.
     """
@@ -159,6 +159,9 @@ class Mapping(Strict):
             names = [one.name for one in kind]
             if len(set(names)) < len(names):
                 raise ValueError(f'names {", ".join(names)} must differ')
+        for channel in self.inputs:
+            if channel.optional:
+                raise ValueError(f'input {channel.name}: optional is for measured inputs only')
         if not (self.inputs or self.measured or self.points):
             raise ValueError('states neither inputs, measured nor points')
         if self.points and self.length_m is None:

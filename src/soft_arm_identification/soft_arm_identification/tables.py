@@ -61,7 +61,7 @@ class Rows:
         )
 
     def has(self, key: Column | None) -> bool:
-        """Whether the column exists."""
+        """Return True if the column exists."""
         return key in self.names if isinstance(key, str) else (key or 0) < len(self.names)
 
     def index(self, key: Column) -> int:

@@ -240,6 +240,10 @@ def test_separators_in_numbers_are_stated_or_refused(imported, marks, number):
         ({'points': [{'name': 'tip', 'unit': 'kPa', 'columns': [0, 1, 2]}]}, 'one of m, cm, mm'),
         ({'inputs': [{'name': 'a', 'unit': 'torr', 'column': 1}]}, 'one of s, ms'),
         ({'table': {'delimiter': ','}}, "column 't' does not exist"),
+        (
+            {'inputs': [{'name': 'a', 'unit': 'kPa', 'column': 'c1', 'optional': True}]},
+            'input a: optional is for measured inputs only',
+        ),
         ({'inputs': [{'name': 'a', 'unit': 'Pa', 'by_file': {'other': 1}}]}, 'by_file'),
         ({'relative_to': 'middle'}, 'none of the points'),
         ({'join': {'pattern': '(', 'file': 'x', 'on': 't'}}, 'is not a regular expression'),
@@ -249,6 +253,16 @@ def test_separators_in_numbers_are_stated_or_refused(imported, marks, number):
 def test_mappings_that_do_not_fit_are_refused(imported, changes, words):
     code, _, captured = imported(table(), **changes)
     assert code == 2 and words in captured.err and captured.err.count('\n') == 1
+
+
+def test_measured_inputs_may_be_missing_only_if_they_are_optional(imported):
+    measured = [{'name': 'a', 'unit': 'kPa', 'column': 'm3', 'optional': True}]
+    code, found, _ = imported(table(), measured=measured)
+    assert code == 0 and not found.measured.names
+    code, found, _ = imported(table(), measured=[measured[0] | {'column': 'm1'}])
+    assert code == 0 and found.measured.names == ('a',)
+    code, _, captured = imported(table(), measured=[measured[0] | {'optional': False}])
+    assert code == 2 and "column 'm3' does not exist" in captured.err
 
 
 def test_two_files_are_joined_by_a_common_column(tmp_path):
