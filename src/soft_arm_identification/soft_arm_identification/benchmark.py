@@ -14,9 +14,9 @@ from dask.delayed import delayed
 from tqdm.dask import TqdmCallback
 
 from soft_arm_identification.arm_sections import ArmSections
-from soft_arm_identification.models.model import make_model
+from soft_arm_identification.models.model import make_model, model_source
 from soft_arm_identification.recording import Recording
-from soft_arm_identification.set_file import ArmSet, load_runs, matching, split_runs
+from soft_arm_identification.set_file import ArmSet, matching, split_runs
 
 _HERE = Path(__file__).parent
 SOURCES = (*sorted((_HERE / 'models').glob('*.py')), _HERE / 'arm_sections.py', Path(__file__))
@@ -44,9 +44,11 @@ class Task:
     def key(self) -> str:
         """Hash of everything that the result depends on: recordings, arm, model, sources."""
         digest = hashlib.sha256(f'{self.model} {self.arm.model_dump_json()}'.encode())
+        digest.update(model_source(self.model))
         for kind, runs in (('fit', self.fit), ('test', self.test)):
             for name, recording in runs.items():
-                digest.update(f'{kind} {name}'.encode())
+                signals = recording.inputs.names, recording.measured.names, recording.points
+                digest.update(f'{kind} {name} {recording.length_m} {signals}'.encode())
                 for values in (
                     recording.time_s,
                     recording.inputs.values,
@@ -82,38 +84,35 @@ class Score:
     predict_s: float
 
 
-def tasks_of(data: Path, sets: dict[str, ArmSet], models: list[str], home: Path) -> Iterator[Task]:
-    """Yield every model on every split of the sets whose folders exist.
+def tasks_of(
+    name: str, arm_set: ArmSet, runs: dict[str, Recording], models: list[str]
+) -> Iterator[Task]:
+    """Yield every model on every split of a set.
 
     Args:
-        data: Folder with a folder for each set.
-        sets: By name.
+        name: Name of the set.
+        arm_set: The set.
+        runs: Its runs by name.
         models: Names of models.
-        home: Folder of the file of sets.
     """
-    for name, arm_set in sets.items():
-        if not (data / name).is_dir():
-            continue
-        runs, arm = load_runs(data / name, arm_set, home), arm_set.sections()
-        for split_name, split in arm_set.splits.items():
-            fit, test = split_runs(runs, split)
-            for model in models:
-                yield Task(name, split_name, model, arm, fit, test)
+    arm = arm_set.sections()
+    for split_name, split in arm_set.splits.items():
+        fit, test = split_runs(runs, split)
+        for model in models:
+            yield Task(name, split_name, model, arm, fit, test)
 
 
-def floor_m(data: Path, arm_set: ArmSet, home: Path) -> float | None:
+def floor_m(arm_set: ArmSet, runs: dict[str, Recording]) -> float | None:
     """Return the median over pairs of repeated runs of the rms distance between their tips [m].
 
     No model of the commands alone can be better. None without repeats.
     """
-    if not arm_set.repeats:
-        return None
-    runs, found = load_runs(data, arm_set, home), []
+    found = []
     for group in arm_set.repeats:
         names = matching(runs, group)
         for place, one in enumerate(names):
             found += [_apart_m(runs[one], runs[other]) for other in names[place + 1 :]]
-    return float(np.median(found))
+    return float(np.median(found)) if found else None
 
 
 def _apart_m(one: Recording, other: Recording) -> float:

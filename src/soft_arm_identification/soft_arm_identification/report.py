@@ -1,6 +1,7 @@
 """Tables and pictures of the benchmark."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ Scores = Mapping[tuple[str, str], Mapping[str, Score]]
 """Scores by set and split, then by model."""
 
 
-def overview(scores: Scores, floors_m: Mapping[str, float]) -> str:
+def overview(scores: Scores, floors_m: Mapping[str, float | None]) -> str:
     """Markdown table of the errors in free run by split and model, the best one in bold."""
     models = list(dict.fromkeys(model for found in scores.values() for model in found))
     lines = [
@@ -29,9 +30,20 @@ def overview(scores: Scores, floors_m: Mapping[str, float]) -> str:
             mean, p95 = (1e3 * score.mean_m, 1e3 * score.p95_m) if score else (np.nan, np.nan)
             bold = '**' * (score is not None and score.mean_m == best)
             cells.append(f'{bold}{mean:.1f}{bold} / {p95:.1f}')
-        floor = f'{1e3 * floors_m[set_name]:.1f}' if set_name in floors_m else ''
+        floor_m = floors_m[set_name]
+        floor = '' if floor_m is None else f'{1e3 * floor_m:.1f}'
         lines.append(f'| {set_name}, {split} | {" | ".join(cells)} | {floor} |')
     return '\n'.join(lines) + '\n'
+
+
+def summary(scores: Scores, floors_m: Mapping[str, float | None]) -> dict:
+    """All scores for JSON: `sets.SET.SPLIT.MODEL`, and `sets.SET.floor_m` where it is known."""
+    found: dict = {}
+    for (set_name, split), models in scores.items():
+        found.setdefault(set_name, {})[split] = {m: asdict(score) for m, score in models.items()}
+        if floors_m[set_name] is not None:
+            found[set_name]['floor_m'] = floors_m[set_name]
+    return {'sets': found}
 
 
 def details(scores: Scores) -> str:

@@ -4,7 +4,6 @@ import json
 import os
 import sys
 from argparse import Namespace
-from dataclasses import asdict
 from pathlib import Path
 
 from soft_arm_identification.errors import RecordingError
@@ -47,26 +46,32 @@ def main(argv: list[str] | None = None) -> int:
 
 def _benchmark(options: Namespace) -> int:
     # Slow to import: after the arguments are checked.
-    from soft_arm_identification.benchmark import floor_m, load_result, run_all, tasks_of
-    from soft_arm_identification.models.model import installed_models
-    from soft_arm_identification.report import details, draw_split, overview
-    from soft_arm_identification.set_file import SHIPPED, load_sets
+    from soft_arm_identification.benchmark import Task, floor_m, load_result, run_all, tasks_of
+    from soft_arm_identification.models.model import importable_models
+    from soft_arm_identification.report import details, draw_split, overview, summary
+    from soft_arm_identification.set_file import SHIPPED, load_runs, load_sets
 
     path = options.sets or SHIPPED
     sets = _chosen('set', load_sets(path), options.set)
-    models = list(_chosen('model', dict.fromkeys(installed_models()), options.model))
-    tasks = list(tasks_of(options.data, sets, models, path.parent))
+    models, lacking = importable_models()
+    for model, library in lacking.items():
+        if model in (options.model or ()):
+            raise RecordingError(f'model {model} needs {library}: install it')
+        print(f'left out: {model} needs {library}', file=sys.stderr)
+    models = list(_chosen('model', dict.fromkeys(models), options.model))
+    tasks: list[Task] = []
+    floors_m = {}
+    for name, arm_set in sets.items():
+        if (options.data / name).is_dir():
+            runs = load_runs(options.data / name, arm_set, path.parent)
+            tasks += tasks_of(name, arm_set, runs, models)
+            floors_m[name] = floor_m(arm_set, runs)
+    if not tasks:
+        raise RecordingError(f'{options.data} has no folder {" or ".join(sets)}')
     if options.split:
         _chosen('split', dict.fromkeys(task.split for task in tasks), options.split)
         tasks = [task for task in tasks if task.split in options.split]
-    if not tasks:
-        raise RecordingError(f'{options.data} has no folder {" or ".join(sets)}')
     run_all(tasks, options.output, options.workers, progress=sys.stderr.isatty())
-    floors_m = {
-        name: floor
-        for name in dict.fromkeys(task.set_name for task in tasks)
-        if (floor := floor_m(options.data / name, sets[name], path.parent)) is not None
-    }
     splits: dict = {}
     for task in tasks:
         found = splits.setdefault((task.set_name, task.split), (task, {}))[1]
@@ -79,16 +84,11 @@ def _benchmark(options: Namespace) -> int:
     for (set_name, split), (task, found) in splits.items():
         draw_split(task, found, options.output / f'{set_name}.{split}.png')
     (options.output / 'report.md').write_text(f'{text}\n{details(scores)}')
-    if not options.json:
+    if options.json:
+        json.dump(summary(scores, floors_m), sys.stdout, indent=2)
+        print()
+    else:
         print(text + f'report and pictures: {options.output}')
-        return 0
-    summary: dict = {}
-    for (set_name, split), found in scores.items():
-        summary.setdefault(set_name, {})[split] = {m: asdict(s) for m, s in found.items()}
-        if set_name in floors_m:
-            summary[set_name]['floor_m'] = floors_m[set_name]
-    json.dump({'sets': summary}, sys.stdout, indent=2)
-    print()
     return 0
 
 

@@ -1,8 +1,10 @@
-"""What every model of an arm offers, and the models that are installed."""
+"""Interface of the models of arms, and their entry points."""
 
+import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -108,9 +110,31 @@ def make_model(name: str, arm: ArmSections) -> Model:
         ) from error
 
 
+def model_source(name: str) -> bytes:
+    """Source of the module that defines an installed model; empty if it has none."""
+    for point in entry_points(group=GROUP):
+        if point.name == name:
+            spec = importlib.util.find_spec(point.module)
+            if spec is not None and spec.origin is not None and spec.has_location:
+                return Path(spec.origin).read_bytes()
+    return b''
+
+
 def installed_models() -> list[str]:
     """Names of the installed models."""
     return sorted(point.name for point in entry_points(group=GROUP))
+
+
+def importable_models() -> tuple[list[str], dict[str, str]]:
+    """Return the installed models that can be imported, and what each other one lacks."""
+    names, lacking = [], {}
+    for point in sorted(entry_points(group=GROUP)):
+        try:
+            point.load()
+            names.append(point.name)
+        except ImportError as error:
+            lacking[point.name] = error.name or one_line(error)
+    return names, lacking
 
 
 def with_offset(free_m: np.ndarray, tip_m: np.ndarray, horizon: int | None) -> np.ndarray:

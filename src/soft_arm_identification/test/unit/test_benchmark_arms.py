@@ -1,14 +1,18 @@
-"""`softarm benchmark arms` on a small set of its own, and files of sets."""
+"""`softarm benchmark arms` and set files, on a small generated data set."""
 
 import json
+from importlib.metadata import EntryPoint
 
+import dask
 import numpy as np
 import pytest
 from arm_plant import record, waves
 
+from soft_arm_identification import benchmark
 from soft_arm_identification.benchmark import floor_m
-from soft_arm_identification.cli.benchmark_arms import main
+from soft_arm_identification.cli import benchmark_arms
 from soft_arm_identification.errors import RecordingError
+from soft_arm_identification.models import model
 from soft_arm_identification.set_file import SHIPPED, Split, load_runs, load_sets, part, split_runs
 
 MAPPING = """
@@ -50,7 +54,7 @@ def data(tmp_path):
 
 
 def call(data, *more):
-    return main(
+    return benchmark_arms.main(
         ['--data', str(data / 'data'), '--sets', str(data / 'sets.yaml'), '--output',
          str(data / 'out'), '--workers', '1', '--model', 'constant_curvature', 'polynomial', *more]
     )  # fmt: skip
@@ -70,6 +74,37 @@ def test_every_model_is_scored_on_every_split_and_taken_up_again(data, capsys):
     assert {path: path.stat().st_mtime_ns for path in (data / 'out').glob('*.npz')} == stored
     assert '| bench, later | **' in capsys.readouterr().out
     assert (data / 'out' / 'bench.other_run.png').stat().st_size > 10_000
+
+
+def test_a_changed_model_is_run_again_and_one_without_its_library_is_left_out(
+    data, capsys, monkeypatch
+):
+    source = data / 'my_model_of_the_test.py'
+    source.write_text('from soft_arm_identification.models.regression import Polynomial as Mine\n')
+    monkeypatch.syspath_prepend(str(data))
+    points = [
+        EntryPoint('lacking', 'a_library_that_is_not_installed:Model', model.GROUP),
+        EntryPoint('mine', f'{source.stem}:Mine', model.GROUP),
+    ]
+    monkeypatch.setattr(model, 'entry_points', lambda group: points)
+    monkeypatch.setattr(
+        benchmark, 'compute', lambda *jobs, **_: dask.compute(*jobs, scheduler='sync')
+    )
+    given = [
+        '--data',
+        str(data / 'data'),
+        '--sets',
+        str(data / 'sets.yaml'),
+        '--output',
+        str(data / 'out'),
+    ]
+    names = []
+    for change in ('', '# changed\n'):
+        source.write_text(source.read_text() + change)
+        assert benchmark_arms.main(given) == 0
+        assert 'lacking needs a_library_that_is_not_installed' in capsys.readouterr().err
+        names.append({path.name for path in (data / 'out').glob('*.npz')})
+    assert len(names[0]) == 2 and not names[0] & names[1]
 
 
 @pytest.mark.parametrize(
@@ -119,4 +154,4 @@ rig:
 def test_the_shipped_sets_are_valid():
     sets = load_sets(SHIPPED)
     assert len(sets) == 5
-    assert floor_m(SHIPPED.parent, sets['crl_nine_tendons'], SHIPPED.parent) is None
+    assert floor_m(sets['crl_nine_tendons'], {}) is None
