@@ -211,7 +211,7 @@ def read_poses(bag: Bag, topic: str | None) -> BagPoses:
     if repeated >= REPEATED:
         sys.stderr.write(
             f'{bag.path}: {repeated} consecutive poses of {topic} are identical: some motion '
-            'capture systems repeat the last pose of a body that is no longer tracked\n'
+            'capture systems repeat the last pose of a body that they have lost\n'
         )
     return BagPoses(
         np.array(stamps, np.int64),

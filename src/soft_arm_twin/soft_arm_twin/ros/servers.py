@@ -10,8 +10,9 @@ LOOKS_UNTIL_GONE = 2  # answers of a server that has just ended are still proces
 class Server:
     """A service or an action of another node.
 
-    A client keeps its service or action in the graph: `ros2 action list` would show those of nodes
-    that have ended. The client is used and replaced in the thread of the session.
+    `ros2 action list` and `ros2 service list` also report names that only a client uses. The client
+    therefore exists only while a node offers the server. It is used and replaced in the thread of
+    the session.
 
     Args:
         name: Full name of the service or action.

@@ -25,9 +25,9 @@ class _UnknownKind(ValueError):
 def read_cloud(path: Path, any_viewpoint: bool = False) -> np.ndarray:
     """Read the finite points of a file as stored, shape (n, 3).
 
-    VIEWPOINT of a PCD file, the pose of its sensor, is not applied, as in PCL and Open3D. PCL takes
-    stored points as those of the sensor's frame; other programs store points that are already
-    transformed, so that a VIEWPOINT away from the origin leaves the camera's position open.
+    VIEWPOINT of a PCD file, the pose of its sensor, is not applied, as in PCL and Open3D. PCL
+    stores points in the sensor frame, other programs in the world frame: with a VIEWPOINT away from
+    the origin, the position of the camera is ambiguous.
 
     Args:
         path: The file.

@@ -1,4 +1,4 @@
-"""How a camera's frames belong to the tf tree of a rig, by its extrinsics."""
+"""Parent of the camera frames in the tf tree, with and without calibrated extrinsics."""
 
 import shutil
 
