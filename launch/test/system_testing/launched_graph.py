@@ -1,5 +1,6 @@
 """Launch in a separate process, and a probe that keeps the newest messages of its topics."""
 
+import functools
 import os
 import re
 import signal
@@ -51,9 +52,14 @@ class LaunchedGraph(Probe):
             lambda array: self.latest.update({s.name: s for s in array.status}),
             10,
         )
-        self.buffer = Buffer()
-        self._listener = TransformListener(self.buffer, self)
         self.spin()
+
+    @functools.cached_property
+    def buffer(self):
+        """Transforms from the first use on: a listener costs a tenth of a core."""
+        buffer = Buffer()
+        self._listener = TransformListener(buffer, self)
+        return buffer
 
     def keep(self, name, kind):
         """Keep the newest message of a topic in `latest`."""
