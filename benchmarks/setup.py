@@ -17,6 +17,7 @@ setup(
         'soft_arm_calibration',
         'soft_arm_description',
         'soft_arm_experiments',
+        'soft_arm_identification',
         'soft_arm_io',
         'soft_arm_kinematics',
         'soft_arm_physics',
@@ -34,6 +35,7 @@ setup(
     description='Benchmarks of kinematics, physics, vision and the gripper cell: softarm bench.',
     license='Apache-2.0',
     extras_require={
+        'soft_robotic_arm': ['soft-robotic-arm==0.4.2'],
         'test': ['pytest'],
         'torch': ['torch'],
     },
@@ -42,6 +44,7 @@ setup(
             'cell = soft_arm_benchmarks.bench_cell:main',
             'kinematics = soft_arm_benchmarks.bench_kinematics:main',
             'physics = soft_arm_benchmarks.bench_physics:main',
+            'soft_robotic_arm = soft_arm_benchmarks.bench_soft_robotic_arm:main',
             'vision = soft_arm_benchmarks.bench_vision:main',
         ],
     },

@@ -40,14 +40,17 @@ class ArmSections(Strict):
     axis: tuple[Number, Number, Number] | None = None
     at_rest: bool = False
 
+    def is_measured(self, recording: Recording) -> bool:
+        """Return whether models get measured inputs of a recording."""
+        return self.drive == 'measured' and bool(recording.measured.names)
+
     def driving(self, recording: Recording) -> tuple[tuple[str, ...], tuple[str, ...], np.ndarray]:
         """Return names, units and values (n, k) of the inputs that models get.
 
         Raises:
             RecordingError: If the recording has none.
         """
-        has_measured = self.drive == 'measured' and recording.measured.names
-        channels = recording.measured if has_measured else recording.inputs
+        channels = recording.measured if self.is_measured(recording) else recording.inputs
         if not channels.names:
             raise RecordingError(f'{recording.name}: no inputs: a model needs at least one')
         return channels.names, channels.units, channels.values

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from soft_arm_identification.arm_sections import ArmSections
 from soft_arm_identification.errors import RecordingError
 from soft_arm_identification.models.arcs import arcs_to, linear_fit, transform
-from soft_arm_identification.models.memory import THRESHOLDS, effect
+from soft_arm_identification.models.memory import THRESHOLDS, delayed, effect
 from soft_arm_identification.models.model import Parameter, Scaling, with_offset
 from soft_arm_identification.recording import Recording
 from soft_arm_kinematics.segments.pcc import arc_transforms
@@ -19,6 +19,7 @@ SAMPLES = 1200  # of all recordings that the fit uses
 ROUNDS, EVALUATIONS = 4, 30  # of fits of the arm, each after the starts of the recordings
 PRIOR = 0.01  # weight of the distance from the first guess
 OUTLIER = 0.1  # position error above which a sample counts less, in lengths of the arm
+LONGEST_S = 1.0  # dead time
 POSE_ERROR, START = 0.01, 0.5  # expected: error of the first pose, in lengths; place in the loops
 
 
@@ -58,7 +59,8 @@ class ConstantCurvature:
     `soft_arm_kinematics.segments.pcc`. Without memory, y is the input. With it, each input is mixed
     with the mean of its section's inputs (chambers of one section stretch each other), and passes
     hysteresis, creep and lag (`memory.effect`), whose parameters all sections share. The state of
-    the hysteresis at the first sample is the one that explains the first pose best.
+    the hysteresis at the first sample is the one that explains the first pose best. Commanded
+    inputs act after a dead time; measured ones, such as the pressure in a chamber, have none.
 
     Args:
         arm: Sections and their inputs.
@@ -76,6 +78,9 @@ class ConstantCurvature:
             for section in self._arm.sections
         ]
         self._length_m = recordings[0].length_m or 1.0
+        self._has_dead_time = (
+            self._memory and not self._arm.at_rest and not self._arm.is_measured(recordings[0])
+        )
         step = max(1, sum(len(r.time_s) for r in recordings) // SAMPLES)
         runs = [self._run(recording, step) for recording in recordings]
         known = [np.isfinite(run.ends_m) for run in runs]
@@ -157,6 +162,8 @@ class ConstantCurvature:
             high = [8.0, 5.0, 10.0, 0.6, 60.0] + [1.0] * count
             units = ['1', 's', 's', '1', 's'] + ['1'] * count
             blocks.append(_block('memory', units, guess, spread, low, high, names))
+        if self._has_dead_time:
+            blocks.append(_block('dead_time', ['s'], np.zeros(1), [10.0], [0.0], [LONGEST_S]))
         return blocks
 
     def _base(self, inputs: np.ndarray, tips_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -201,10 +208,13 @@ class ConstantCurvature:
         base, *parts = np.split(x, sizes)
         sections, rest = parts[: len(self._columns)], parts[len(self._columns) :]
         square = rest[0][0]
+        inputs = run.inputs
+        if self._has_dead_time:
+            inputs = delayed(run.times_s, inputs, rest[-1][0])
         poses = np.tile(transform(base[:3], base[3:]), (len(run.times_s), 1, 1))
         ends_m = np.empty((len(poses), len(sections), 3))
         for place, (section, columns) in enumerate(zip(sections, self._columns, strict=True)):
-            acting = run.inputs[:, columns]
+            acting = inputs[:, columns]
             if self._memory:
                 acting = _effective(rest[1], run.times_s, acting, run.start[columns])
             gains = section[3:-1].reshape(3, -1)

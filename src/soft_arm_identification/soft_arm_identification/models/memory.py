@@ -66,3 +66,8 @@ def lag(times_s: np.ndarray, values: np.ndarray, constant_s: float) -> np.ndarra
     """Return the first-order lag of values (n, k), at rest at the first sample."""
     start = np.zeros(values.shape[1])
     return effect(times_s, values, _WITHOUT_PLAY, start, constant_s, constant_s, 0.0, constant_s)
+
+
+def delayed(times_s: np.ndarray, values: np.ndarray, delay_s: float) -> np.ndarray:
+    """Return values (n, k) as they were a delay earlier, constant before the first sample."""
+    return np.column_stack([np.interp(times_s - delay_s, times_s, v) for v in values.T])

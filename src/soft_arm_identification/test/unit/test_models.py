@@ -1,10 +1,11 @@
 """Models, on a planar arm whose formulas are the tests' own."""
 
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 
 import numpy as np
 import pytest
-from arm_plant import LENGTH_M, record, waves
+from arm_plant import LENGTH_M, RATE_HZ, record, waves
 from scipy.spatial.transform import Rotation
 
 from soft_arm_identification.arm_sections import ArmSections, arm_of_robot
@@ -65,6 +66,22 @@ def test_memory_explains_hysteresis_and_the_state_before_the_first_sample():
     )
     assert error_m(memory, other) < 0.3 * error_m(static, other)
     assert error_m(memory, other) < 0.04 * LENGTH_M
+
+
+def late(seed, dead_time_s=0.4):
+    """Recording of pressures that act after a dead time."""
+    pressures_pa, samples = waves(seed), round(dead_time_s * RATE_HZ)
+    run = record(str(seed), np.concatenate([pressures_pa[[0] * samples], pressures_pa[:-samples]]))
+    return replace(run, inputs=replace(run.inputs, values=pressures_pa))
+
+
+def test_commanded_inputs_act_after_a_dead_time_and_measured_ones_at_once():
+    model = fitted('constant_curvature_memory', [late(1)])
+    assert model.parameters['dead_time'].value == pytest.approx(0.4, abs=0.06)
+    assert error_m(model, late(2)) < 0.01 * LENGTH_M
+    run = record('one', waves(1))
+    measured = replace(run, measured=run.inputs)
+    assert 'dead_time' not in fitted('constant_curvature_memory', [measured]).parameters
 
 
 def test_constant_curvature_extrapolates_to_inputs_that_were_never_combined():
