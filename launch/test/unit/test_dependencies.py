@@ -39,6 +39,7 @@ LIBRARIES = {  # import name: name on PyPI, rosdep key (None: comes from require
     'pytest': ('pytest', 'python3-pytest'),
     'rosbags': ('rosbags', None),
     'scipy': ('scipy', 'python3-scipy'),
+    'soft_robotic_arm': ('soft-robotic-arm', None),
     'threadpoolctl': ('threadpoolctl', None),
     'torch': ('torch', None),
     'tqdm': ('tqdm', 'python3-tqdm'),

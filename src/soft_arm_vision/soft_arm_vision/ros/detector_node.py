@@ -123,5 +123,7 @@ class DetectorNode(Node):
                 'see the debug overlay: check light, occlusion, other objects of that colour, '
                 'and the colours and markers in the robot file'
             )
-            return diagnostics.ERROR, f'{self._what} lost: {self.trouble}', values
+            # Without trouble the newest frame had one: frames are rare or late.
+            why = self.trouble or f'none in the last {self._stale_s:g} s'
+            return diagnostics.ERROR, f'{self._what} lost: {why}', values
         return diagnostics.OK, f'{self._what} in view', values
