@@ -11,6 +11,10 @@ After a goal is reached the controller holds the tip there until the next goal. 
 cancelled goal it stops at the present pressures and holds them. Once the driver has been silent or
 inactive for a second it commands nothing until the next goal, so that an arm that was vented does
 not move by itself.
+
+A goal that starts while the tip is not measured first returns, in open loop, to the pressures at
+which the tip was measured last while the arm rested. If it is not measured there either, the arm
+goes on to the goal by the model. The loop closes as soon as the tip is measured.
 """
 
 from dataclasses import dataclass, replace
@@ -26,6 +30,7 @@ from soft_arm_control.tip.differential_ik import differential_ik
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_control.tip.goal import Goal
 from soft_arm_control.tip.residual_model import ResidualModel
+from soft_arm_control.tip.way_back import WayBack
 from soft_arm_kinematics.arm import BellowsArm
 
 # Largest difference between the measured pressure of a held chamber, which the model uses, and the
@@ -56,7 +61,7 @@ class ControllerSettings:
 class Status:
     """State of the controller after a tick. None: not available."""
 
-    phase: str = 'idle'  # idle, approach, correct, settle, hold
+    phase: str = 'idle'  # idle, return, approach, correct, settle, hold
     elapsed_s: float = 0.0
     error_m: float | None = None  # distance of the estimated tip from the target
     tip_m: np.ndarray | None = None  # (3,), estimated, base frame
@@ -97,6 +102,7 @@ class TipController:
         self._inside_s: float | None = None  # since when the tip is inside the tolerance
         self._unsaturated_s = 0.0  # last time that the limits did not keep the tip off its target
         self._errors_m: list[float] = []
+        self._way_back = WayBack(settings.tip_timeout_s)
         self.tip_trouble = ''  # why the tip was not measured last
 
     @property
@@ -142,6 +148,8 @@ class TipController:
         used = self._bias_filter.add_tip_pose(stamp_s, measured_m, covariance_m2)
         if not self._bias_filter.contradiction:
             self.liveness.heard(TIP, stamp_s)
+            if self._measured_pa is not None:
+                self._way_back.remember(stamp_s, self._measured_pa)
         if used and self._goal is not None and not self._reached and stamp_s > self._start_s:
             target_m, _ = self._goal.at(stamp_s - self._start_s)
             self._errors_m.append(float(np.linalg.norm(measured_m - target_m)))
@@ -190,6 +198,10 @@ class TipController:
         self._inside_s = None
         self._errors_m = []
         self._lengths_m = goal.at(0.0)[1]
+        self._way_back.end()
+        if not goal.open_loop and self._tip_is_lost(now_s):
+            lengths_m = np.clip(self._lengths_m, *self._arm.length_limits_m)
+            self._way_back.begin(self._arm.pressures(lengths_m), now_s)
 
     def cancel(self, now_s: float) -> Status:
         """Cancel the active goal and hold the present pressures; return its last status."""
@@ -215,10 +227,15 @@ class TipController:
         goal = self._goal
         if goal is None:
             return self._hold(), Status(tip_m=self._tip())
+        if self._way_back.active and not self._tip_is_lost(now_s):
+            self._way_back.end()
+            self._start_s = self._unsaturated_s = now_s
         fault = self._fault(now_s, goal.open_loop)
         if fault is not None:
             status = self._end(goal, now_s, *fault)
             return self._hold(), status
+        if self._way_back.active:
+            return self._return(now_s)
         elapsed_s = now_s - self._start_s
         short_m = self._move(goal, elapsed_s + self._preview_s - self._bias_filter.ahead_s)
         if short_m <= self._settings.max_ik_error_m:
@@ -264,6 +281,17 @@ class TipController:
         new_pa, self._new_pa = self._new_pa, None
         self._applied_pa = self._shaper.step(wanted_pa, new_pa)
         return short_m
+
+    def _return(self, now_s: float) -> tuple[np.ndarray, Status]:
+        """Command the pressures of the way back."""
+        assert self._shaper is not None  # as in `_move`
+        wanted_pa = self._way_back.wanted_pa(now_s, resting=self._shaper.resting)
+        new_pa, self._new_pa = self._new_pa, None
+        self._applied_pa = self._shaper.step(wanted_pa, new_pa)
+        return self._applied_pa, Status('return', now_s - self._start_s, tip_m=self._tip())
+
+    def _tip_is_lost(self, now_s: float) -> bool:
+        return self.liveness.silence_s(TIP, now_s) > self._settings.tip_timeout_s
 
     def _hold(self) -> np.ndarray | None:
         """Command the held pressures, if anything is commanded, and return the command [Pa]."""
@@ -331,7 +359,7 @@ class TipController:
                 'check the camera, or what measures the tip; without it move in open loop',
             )
         tip_s = self.liveness.silence_s(TIP, now_s)
-        if tip_s > s.tip_timeout_s:
+        if tip_s > s.tip_timeout_s and not self._way_back.active:
             return Outcome.TIP_LOST, self._bias_filter.contradiction or (
                 f'the tip was not measured {since(tip_s)} (limit {s.tip_timeout_s} s). '
                 f'{self.tip_trouble or "What measures it gives no reason"}. Check that nothing '
@@ -345,6 +373,7 @@ class TipController:
         A fault while a reached target is held ends the holding and is reported too.
         """
         self._goal = None
+        self._way_back.end()
         if self._shaper is not None:
             new_pa = self._new_pa
             self._held_pa = self._shaper.present_pa if new_pa is None else new_pa

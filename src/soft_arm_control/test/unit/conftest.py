@@ -22,16 +22,19 @@ class Loop:
 
     The valves run at 50 Hz; the camera at 30 Hz has noise, delay and a bias of its extrinsics.
 
-    `camera`, `tip` and `driver` may be switched off.
+    `camera`, `tip` and `driver` may be switched off; `in_view` tells where the tip [m] is seen.
     """
 
-    def __init__(self, arm, dynamics, plant_seed, bias_m=(0.0, 0.0, 0.0)):
+    def __init__(
+        self, arm, dynamics, plant_seed, bias_m=(0.0, 0.0, 0.0), in_view=lambda tip_m: True
+    ):
         physics = pytest.importorskip('soft_arm_physics.pneumatic_arm')  # needs MuJoCo
         self.arm, self.plant = arm, physics.pneumatic_arm(arm.robot, plant_seed)
         self.controller, self.now_s, self.ticks = TipController(arm, dynamics), 0.0, 0
         self.bias_m, self._noise = np.array(bias_m), np.random.default_rng([plant_seed, 9])
         self._images, self._commands = [], []
         self.camera = self.tip = self.driver = True
+        self.in_view = in_view
         self.times_s, self.tips_m, self.statuses = [], [], []
 
     def goal(
@@ -79,13 +82,12 @@ class Loop:
         if self.driver:
             self.controller.add_pressures(self.now_s, self.plant.robot.sensor_pressures_pa())
         if self.camera and self.ticks * 3 // 5 != (self.ticks - 1) * 3 // 5:
-            self._images.append(
-                (self.now_s, tip_m + self.bias_m + NOISE_M * self._noise.standard_normal(3))
-            )
+            seen_m = tip_m + self.bias_m + NOISE_M * self._noise.standard_normal(3)
+            self._images.append((self.now_s, seen_m if self.in_view(tip_m) else None))
         while self._images and self._images[0][0] <= self.now_s - CAMERA_DELAY_S:
             stamp_s, measured_m = self._images.pop(0)
             self.controller.add_image(stamp_s)
-            if self.tip:
+            if self.tip and measured_m is not None:
                 self.controller.add_tip_pose(stamp_s, measured_m, NOISE_M**2 * np.eye(3))
         command_pa, status = self.controller.step(self.now_s)
         if command_pa is not None:
@@ -119,8 +121,8 @@ def dynamics() -> Dynamics:
 def make_loop(arm, dynamics):
     """Makes a loop of a plant seed, with measured pressures and images already in."""
 
-    def make(plant_seed, bias_m=(0.0, 0.0, 0.0)) -> Loop:
-        loop = Loop(arm, dynamics, plant_seed, bias_m)
+    def make(plant_seed, **options) -> Loop:
+        loop = Loop(arm, dynamics, plant_seed, **options)
         loop.run(0.2)
         return loop
 

@@ -56,7 +56,7 @@ def test_both_experiments_end_within_a_millimetre(arm, make_loop, polar, plant_s
 
 def test_a_bias_of_the_camera_is_all_that_stays(arm, make_loop):
     bias_m = np.array([0.0006, -0.0004, 0.0005])
-    loop, (points_m, lengths_m) = make_loop(34, bias_m), papers_targets(arm, *BEND)
+    loop, (points_m, lengths_m) = make_loop(34, bias_m=bias_m), papers_targets(arm, *BEND)
     end_errors_m(loop, points_m, lengths_m, 2.5)
     assert loop.tips_m[-1] - points_m[-1] == pytest.approx(-bias_m, abs=0.5e-3)
 
@@ -188,6 +188,47 @@ def test_a_lost_input_ends_the_goal_and_the_hold(loop, lost, outcome, words, hel
     assert len(status.message) <= 300
     setattr(loop, lost, True)
     assert loop.run(0.5).phase == 'idle'
+
+
+def test_from_out_of_view_the_next_goal_returns_and_is_reached(loop, arm):
+    low_m, high_m = arm.length_limits_m
+    away_m = low_m + (high_m - low_m) * np.array([0.9, 0.0, 0.0, 0.9, 0.0, 0.0])
+    edge_m = arm.at((MIDDLE + away_m) / 2).tip_m
+    direction = arm.at(away_m).tip_m - arm.at(MIDDLE).tip_m
+    loop.controller.start(loop.goal(MIDDLE), loop.now_s)
+    assert loop.until_end().outcome is Outcome.REACHED
+    loop.in_view = lambda tip_m: (tip_m - edge_m) @ direction < 0
+    loop.controller.start(loop.goal(away_m, open_loop=True), loop.now_s)
+    loop.run(6.0)
+    assert not loop.in_view(loop.tips_m[-1])
+    assert 'not measured' in loop.controller.not_ready_reason(loop.now_s)
+    loop.controller.start(loop.goal(MIDDLE), loop.now_s)
+    assert loop.run(0.2).phase == 'return'
+    status = loop.until_end()
+    assert status.outcome is Outcome.REACHED and status.settle_s < 5.0
+    assert loop.errors_m(arm.at(MIDDLE).tip_m, 0.5) < 1e-3
+
+
+def test_with_a_covered_ring_the_next_goal_stays_then_goes_by_the_model_and_ends(loop, arm):
+    loop.controller.start(loop.goal(MIDDLE), loop.now_s)
+    assert loop.until_end().outcome is Outcome.REACHED
+    loop.run(0.5)
+    loop.tip = False
+    loop.run(1.5)
+    target_m = arm.at(MIDDLE + 0.005).tip_m
+    loop.controller.start(loop.goal(MIDDLE + 0.005), loop.now_s)
+    assert loop.run(0.7).phase == 'return'
+    assert loop.errors_m(arm.at(MIDDLE).tip_m, 0.2) < 0.003
+    assert loop.until_end(4.0).outcome is Outcome.TIP_LOST
+    assert loop.errors_m(target_m, 0.2) < 0.02
+
+
+def test_a_tip_that_was_never_measured_moves_nothing(arm, dynamics, make_loop):
+    loop = make_loop(21, in_view=lambda tip_m: False)
+    controller = loop.controller
+    loop.run(1.5)
+    controller.start(loop.goal(MIDDLE), loop.now_s)
+    assert loop.run(0.02).outcome is Outcome.TIP_LOST
 
 
 def lose_pressures(loop, duration_s):
