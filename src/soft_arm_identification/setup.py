@@ -29,13 +29,18 @@ setup(
     maintainer_email='maintainers@soft-arm.example.org',
     description='Recordings of any arm, and models that are fitted to them.',
     license='Apache-2.0',
-    extras_require={'test': ['pytest', 'pyyaml', 'rosbags'], 'torch': ['torch']},
+    extras_require={
+        'test': ['pytest', 'pyyaml', 'rosbags'],
+        'mujoco': ['mujoco'],
+        'torch': ['torch'],
+    },
     entry_points={
         'soft_arm.models': [
             'constant_curvature = soft_arm_identification.models.constant_curvature:static',
             'constant_curvature_memory = '
             'soft_arm_identification.models.constant_curvature:with_memory',
             'koopman = soft_arm_identification.models.koopman:Koopman',
+            'mujoco = soft_arm_identification.models.mujoco_chain:MujocoChain',
             'polynomial = soft_arm_identification.models.regression:Polynomial',
             'polynomial_lags = soft_arm_identification.models.regression:with_lags',
             'recurrent = soft_arm_identification.models.recurrent:Recurrent',

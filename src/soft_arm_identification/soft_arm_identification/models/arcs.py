@@ -3,6 +3,9 @@
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from soft_arm_identification.arm_sections import ArmSections
+from soft_arm_identification.recording import Recording
+
 RIDGE = 1e-3  # of the regression, per sample
 
 
@@ -12,6 +15,20 @@ def transform(rotation_vector: np.ndarray, position_m: np.ndarray) -> np.ndarray
     pose[:3, :3] = Rotation.from_rotvec(rotation_vector).as_matrix()
     pose[:3, 3] = position_m
     return pose
+
+
+def ends_of(arm: ArmSections, recording: Recording) -> np.ndarray:
+    """Recorded ends of the sections [m], NaN where they are unknown, shape (n, s, 3).
+
+    Raises:
+        RecordingError: If the recording lacks a point of the arm.
+    """
+    ends_m = np.full((len(recording.time_s), len(arm.sections), 3), np.nan)
+    for place, section in enumerate(arm.sections):
+        if section.end is not None:
+            ends_m[:, place] = recording.point_m(section.end)
+    ends_m[:, -1] = recording.tip_m
+    return ends_m
 
 
 def arcs_to(poses: np.ndarray, ends_m: np.ndarray) -> np.ndarray:

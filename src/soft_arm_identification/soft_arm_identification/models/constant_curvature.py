@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 
 from soft_arm_identification.arm_sections import ArmSections
 from soft_arm_identification.errors import RecordingError
-from soft_arm_identification.models.arcs import arcs_to, linear_fit, transform
+from soft_arm_identification.models.arcs import arcs_to, ends_of, linear_fit, transform
 from soft_arm_identification.models.memory import THRESHOLDS, delayed, effect
 from soft_arm_identification.models.model import Parameter, Scaling, with_offset
 from soft_arm_identification.recording import Recording
@@ -50,6 +50,34 @@ class _Run:
     inputs: np.ndarray
     ends_m: np.ndarray
     start: np.ndarray
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The arm at some samples.
+
+    Attributes:
+        base: Pose of the base, shape (4, 4).
+        arcs: Arcs of the sections, shape (s, n, 3).
+        rest: Arcs without inputs, shape (s, 3).
+        rigid_m: Lengths of the rigid links after the arcs [m], shape (s,).
+    """
+
+    base: np.ndarray
+    arcs: np.ndarray
+    rest: np.ndarray
+    rigid_m: np.ndarray
+
+    @property
+    def ends_m(self) -> np.ndarray:
+        """Ends of the sections [m], shape (n, s, 3)."""
+        poses = np.tile(self.base, (self.arcs.shape[1], 1, 1))
+        ends_m = np.empty((len(poses), len(self.arcs), 3))
+        for place, (arcs, rigid_m) in enumerate(zip(self.arcs, self.rigid_m, strict=True)):
+            poses = poses @ arc_transforms(arcs)
+            poses[:, :3, 3] += rigid_m * poses[:, :3, 2]
+            ends_m[:, place] = poses[:, :3, 3]
+        return ends_m
 
 
 class ConstantCurvature:
@@ -109,9 +137,7 @@ class ConstantCurvature:
 
     def predict(self, recording: Recording, horizon: int | None = None) -> np.ndarray:
         """Predict the tip; see `Model.predict`."""
-        run = self._run(recording, 1)
-        if self._memory:
-            run.start = self._start(run)
+        run = self._started(recording)
         return with_offset(self._ends_m(self._x, run)[:, -1], recording.tip_m, horizon)
 
     @property
@@ -124,13 +150,20 @@ class ConstantCurvature:
             for name, value, unit in zip(names, self._x, units, strict=True)
         }
 
+    def shape(self, recording: Recording) -> Shape:
+        """Return base and sections in a free run; see `Model.predict`."""
+        return self._shape(self._x, self._started(recording))
+
+    def _started(self, recording: Recording) -> _Run:
+        """Return a run whose loops begin where they explain the first pose best."""
+        run = self._run(recording, 1)
+        if self._memory:
+            run.start = self._start(run)
+        return run
+
     def _run(self, recording: Recording, step: int) -> _Run:
         inputs = self._scaling.inputs(self._arm, recording)
-        ends_m = np.full((len(inputs), len(self._columns), 3), np.nan)
-        for place, section in enumerate(self._arm.sections):
-            if section.end is not None:
-                ends_m[:, place] = recording.point_m(section.end)
-        ends_m[:, -1] = recording.tip_m
+        ends_m = ends_of(self._arm, recording)
         start = np.zeros(inputs.shape[1])
         return _Run(recording.time_s[::step], inputs[::step], ends_m[::step], start)
 
@@ -202,8 +235,7 @@ class ConstantCurvature:
 
         return least_squares(residuals, np.zeros(len(run.start)), bounds=(-1.0, 1.0)).x
 
-    def _ends_m(self, x: np.ndarray, run: _Run) -> np.ndarray:
-        """Ends of the sections [m], shape (n, s, 3)."""
+    def _shape(self, x: np.ndarray, run: _Run) -> Shape:
         sizes = np.cumsum([len(block.guess) for block in self._blocks])[:-1]
         base, *parts = np.split(x, sizes)
         sections, rest = parts[: len(self._columns)], parts[len(self._columns) :]
@@ -211,17 +243,23 @@ class ConstantCurvature:
         inputs = run.inputs
         if self._has_dead_time:
             inputs = delayed(run.times_s, inputs, rest[-1][0])
-        poses = np.tile(transform(base[:3], base[3:]), (len(run.times_s), 1, 1))
-        ends_m = np.empty((len(poses), len(sections), 3))
+        arcs = np.empty((len(sections), len(run.times_s), 3))
         for place, (section, columns) in enumerate(zip(sections, self._columns, strict=True)):
             acting = inputs[:, columns]
             if self._memory:
                 acting = _effective(rest[1], run.times_s, acting, run.start[columns])
             gains = section[3:-1].reshape(3, -1)
-            poses = poses @ arc_transforms(section[:3] + (acting + square * acting**2) @ gains.T)
-            poses[:, :3, 3] += section[-1] * poses[:, :3, 2]
-            ends_m[:, place] = poses[:, :3, 3]
-        return ends_m
+            arcs[place] = section[:3] + (acting + square * acting**2) @ gains.T
+        return Shape(
+            transform(base[:3], base[3:]),
+            arcs,
+            np.array([section[:3] for section in sections]),
+            np.array([section[-1] for section in sections]),
+        )
+
+    def _ends_m(self, x: np.ndarray, run: _Run) -> np.ndarray:
+        """Ends of the sections [m], shape (n, s, 3)."""
+        return self._shape(x, run).ends_m
 
 
 def _block(

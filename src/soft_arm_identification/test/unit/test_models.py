@@ -5,7 +5,7 @@ from importlib.metadata import EntryPoint
 
 import numpy as np
 import pytest
-from arm_plant import LENGTH_M, RATE_HZ, record, waves
+from arm_plant import LENGTH_M, RATE_HZ, record, steps, swinging, waves
 from scipy.spatial.transform import Rotation
 
 from soft_arm_identification.arm_sections import ArmSections, arm_of_robot
@@ -42,6 +42,7 @@ def short_training(monkeypatch):
         ('polynomial', 0.03),
         ('polynomial_lags', 0.03),
         ('koopman', 0.2),
+        ('mujoco', 0.01),
         ('recurrent', 0.2),
     ],
 )
@@ -92,16 +93,34 @@ def test_constant_curvature_extrapolates_to_inputs_that_were_never_combined():
     assert error_m(fitted('polynomial', runs), both) > 0.02 * LENGTH_M
 
 
+def test_a_chain_swings_as_a_hanging_arm_with_mass_does():
+    runs = [swinging(str(seed), steps(seed)) for seed in (1, 2)]
+    other = swinging('other', steps(3))
+    chain, static = (fitted(name, runs) for name in ('mujoco', 'constant_curvature'))
+    assert error_m(chain, other) < 0.3 * error_m(static, other)
+    assert error_m(chain, other) < 0.02 * LENGTH_M
+    assert chain.parameters['chain.frequency'].value == pytest.approx(1.2, rel=0.2)
+    assert np.array_equal(chain.predict(other), chain.predict(other))
+
+
+def test_poses_at_rest_are_equilibria_of_the_chain():
+    arm = ArmSections(sections=[{'end': 'tip'}], axis=(0, 0, 1), at_rest=True)
+    runs = [record(str(seed), waves(seed, 60)) for seed in (1, 2)]
+    assert error_m(fitted('mujoco', runs, arm), record('other', waves(3))) < 0.002 * LENGTH_M
+
+
 def test_a_free_run_uses_no_position_after_the_first_pose():
     runs = [record('one', waves(1), width=0.1)]
-    for name in ('constant_curvature_memory', 'koopman'):
+    for name in ('constant_curvature_memory', 'koopman', 'mujoco'):
         model, other = fitted(name, runs), record('other', waves(3), width=0.1)
         before = model.predict(other)
         other.points_m[1:] += 0.1
         assert np.array_equal(model.predict(other), before), name
 
 
-@pytest.mark.parametrize('name', ['constant_curvature', 'polynomial_lags', 'koopman', 'recurrent'])
+@pytest.mark.parametrize(
+    'name', ['constant_curvature', 'polynomial_lags', 'koopman', 'mujoco', 'recurrent']
+)
 def test_one_step_uses_no_position_of_the_present_or_later_samples(name, short_training):
     run = record('one', waves(1))
     run.time_s[:] *= 0.7  # between the steps of models in discrete time
