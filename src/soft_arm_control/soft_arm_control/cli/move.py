@@ -69,6 +69,10 @@ def _parser() -> CommandLine:
         action='store_true',
         help='by the model alone: nothing needs to measure the tip',
     )
+    parser.add_argument(
+        '--velocity-scaling', type=number_in(0.01, 1.0), default=1.0, metavar='SHARE',
+        help='share of the greatest velocity, at most 1 (default: %(default)s)',
+    )  # fmt: skip
     add_namespace(parser, 'soft_arm')
     parser.add_json()
     return parser
@@ -81,10 +85,12 @@ def _move(options: argparse.Namespace) -> int:
         or options.tolerance_m
         or options.timeout_s
         or options.open_loop
+        or options.velocity_scaling != 1.0
     ):
         raise ControlError(
             '--path FILE.csv has its own points and times: '
-            'leave X Y Z, --axis, --tolerance-m, --timeout-s and --open-loop out'
+            'leave X Y Z, --axis, --tolerance-m, --timeout-s, --open-loop and '
+            '--velocity-scaling out'
         )
     if options.path is None and len(options.target) != 3:
         raise ControlError(
@@ -106,6 +112,7 @@ def _move(options: argparse.Namespace) -> int:
                 options.timeout_s or 0.0,
                 progress.show,
                 options.open_loop,
+                options.velocity_scaling,
             )
         else:
             times_s, points_m = path

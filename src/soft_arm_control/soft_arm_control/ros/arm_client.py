@@ -30,13 +30,18 @@ class ArmClient(Session):
         timeout_s: float,
         on_feedback: OnFeedback,
         open_loop: bool = False,
+        velocity_scaling: float = 1.0,
     ) -> MoveTip.Result:
         """Bring the tip to a target; 0 takes the node's default tolerance [m] and timeout [s].
 
         In open loop the model determines the tip, and it need not be measured.
         """
         goal = MoveTip.Goal(
-            target=target, tolerance_m=tolerance_m, timeout_s=timeout_s, open_loop=open_loop
+            target=target,
+            tolerance_m=tolerance_m,
+            timeout_s=timeout_s,
+            open_loop=open_loop,
+            max_velocity_scaling_factor=velocity_scaling,
         )
         return self.act(
             MoveTip,

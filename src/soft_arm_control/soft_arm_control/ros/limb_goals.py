@@ -14,7 +14,7 @@ from soft_arm_control.errors import GoalError, IkUnavailableError, OutsideWorksp
 from soft_arm_control.outcome import Outcome
 from soft_arm_control.ros import conversions
 from soft_arm_control.ros.goal_runner import Action, GoalRunner, Job
-from soft_arm_control.ros.tip_targets import in_base_frame, limit, rejected
+from soft_arm_control.ros.tip_targets import in_base_frame, limit, rejected, velocity_scaling
 from soft_arm_control.tip.controller import Status
 from soft_arm_control.tip.limb_move import LimbMove
 from soft_arm_description.assembly_frames import segment_tip_frame
@@ -114,6 +114,7 @@ class TendonArm:
             raise GoalError('lengths_m are of bellows, this arm has tendons: leave them empty')
         tolerance_m = limit('tolerance_m', request.tolerance_m, self._tolerance_m)
         timeout_s = limit('timeout_s', request.timeout_s, self._timeout_s)
+        scaling = velocity_scaling(request)
         (point_m,), (axis,) = await in_base_frame(job, self._frames, [request.target])
         if not await job.until(lambda: self.solver is not None, IK_TIMEOUT_S):
             raise IkUnavailableError(
@@ -130,6 +131,7 @@ class TendonArm:
             timeout_s,
             self._node.now_s(),
             np.isin(self.arm.robot.segment_names, request.held_segments),
+            scaling,
         )
 
     def _solve(self, point_m: np.ndarray, axis: np.ndarray, held: list[str]) -> np.ndarray:

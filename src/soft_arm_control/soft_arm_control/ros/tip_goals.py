@@ -18,7 +18,7 @@ from soft_arm_control.errors import (
 from soft_arm_control.ros import conversions
 from soft_arm_control.ros.goal_runner import Action, GoalRunner, Job
 from soft_arm_control.ros.tip_controller_parameters import TipControllerParameters
-from soft_arm_control.ros.tip_targets import in_base_frame, rejected
+from soft_arm_control.ros.tip_targets import in_base_frame, rejected, velocity_scaling
 from soft_arm_control.tip.controller import TipController
 from soft_arm_control.tip.goal_planning import free_actuators, plan
 from soft_arm_kinematics.arm import Arm
@@ -83,7 +83,8 @@ class TipGoals:
         request = job.handle.request
         tolerance_m = request.tolerance_m or self._parameters.tolerance_m
         timeout_s = request.timeout_s or self._parameters.timeout_s
-        await self._start(job, [request.target], [0.0], tolerance_m, timeout_s)
+        scaling = velocity_scaling(request)
+        await self._start(job, [request.target], [0.0], tolerance_m, timeout_s, scaling)
 
     async def _start_path(self, job: Job) -> None:
         request = job.handle.request
@@ -97,6 +98,7 @@ class TipGoals:
         times_s: Sequence[float],
         tolerance_m: float,
         timeout_s: float,
+        scaling: float = 1.0,
     ) -> None:
         if others := self._others():
             raise TakenError(
@@ -130,6 +132,7 @@ class TipGoals:
             tolerance_m,
             timeout_s,
             request.open_loop,
+            scaling,
         )
         self._controller.start(goal, self._node.now_s())
 

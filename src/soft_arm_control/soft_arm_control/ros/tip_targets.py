@@ -11,6 +11,7 @@ from soft_arm_control.ros.goal_runner import Job
 from soft_arm_control.tip.controller import Status
 from soft_arm_control.tip.goal_planning import checked_point
 from soft_arm_kinematics.ros.target_frames import TargetFrameError, TargetFrames
+from soft_arm_msgs.action import MoveTip
 from soft_arm_msgs.msg import TipTarget
 
 TF_TIMEOUT_S = 1.0  # for the transform of a target's frame
@@ -30,6 +31,18 @@ def limit(name: str, value: float, default: float) -> float:
     if value < 0.0 or not math.isfinite(value):
         raise GoalError(f'{name} = {value}: give a finite value >= 0')
     return value or default
+
+
+def velocity_scaling(request: MoveTip.Goal) -> float:
+    """Return the velocity scaling of a goal, 1 where it is 0.
+
+    Raises:
+        GoalError: If it is not from 0 to 1.
+    """
+    name, value = 'max_velocity_scaling_factor', request.max_velocity_scaling_factor
+    if value > 1.0:
+        raise GoalError(f'{name} = {value}: give at most 1, or 0 for full velocity')
+    return limit(name, value, 1.0)
 
 
 async def in_base_frame(

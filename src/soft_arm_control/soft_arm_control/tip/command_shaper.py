@@ -32,9 +32,14 @@ MAX_RESTING_ERROR_PA = 500.0  # reference to wanted pressures; below it the move
 
 
 class CommandShaper:
-    """Turn wanted pressures into commands for all chambers, once every `PERIOD_S`."""
+    """Turn wanted pressures into commands for all chambers, once every `PERIOD_S`.
+
+    Attributes:
+        velocity_scaling: Share of the rate limit that moves use, at most 1.
+    """
 
     def __init__(self, dynamics: Dynamics, limits_pa: np.ndarray, start_pa: np.ndarray):
+        self.velocity_scaling = 1.0
         self._dynamics = dynamics
         self._limits_pa = limits_pa
         self._reference_pa = np.clip(np.asarray(start_pa, float), *limits_pa)
@@ -98,7 +103,8 @@ class CommandShaper:
         rate_pa_s = (wanted_pa - self._reference_pa) / REFERENCE_TIME_CONSTANT_S
         largest_pa_s = max(float(np.max(np.abs(rate_pa_s))), 1.0)
         # One factor for all chambers, so that the tip takes the direct way.
-        rate_pa_s *= min(1.0, RATE_SHARE * d.valve_rate_limit_pa_s / largest_pa_s)
+        rate_limit_pa_s = RATE_SHARE * self.velocity_scaling * d.valve_rate_limit_pa_s
+        rate_pa_s *= min(1.0, rate_limit_pa_s / largest_pa_s)
         leading_pa = np.clip(
             self._reference_pa + d.valve_time_constant_s * rate_pa_s, *self._limits_pa
         )

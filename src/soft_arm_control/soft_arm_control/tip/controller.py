@@ -192,6 +192,7 @@ class TipController:
             self._shaper = CommandShaper(
                 self._dynamics, self._arm.pressure_limits_pa, self._measured_pa
             )
+        self._shaper.velocity_scaling = goal.velocity_scaling
         self._goal = goal
         self._reached = False
         self._start_s = self._unsaturated_s = now_s

@@ -21,6 +21,7 @@ class Goal:
         tolerance_m: Distance from the target within which the tip must stay [m].
         timeout_s: Time that the tip has to settle after the last waypoint [s].
         open_loop: Go to the preferred lengths by the model, without feedback from the camera.
+        velocity_scaling: Share of the valves' rate limit that the move uses, at most 1.
     """
 
     points_m: np.ndarray
@@ -30,6 +31,7 @@ class Goal:
     tolerance_m: float
     timeout_s: float
     open_loop: bool = False
+    velocity_scaling: float = 1.0
 
     def __post_init__(self) -> None:
         for name in ('points_m', 'lengths_m', 'times_s', 'tolerance_m', 'timeout_s'):
@@ -45,6 +47,8 @@ class Goal:
                 f'times_s {np.asarray(self.times_s).tolist()} s '
                 'must be >= 0 and strictly increasing'
             )
+        if not 0.0 < self.velocity_scaling <= 1.0:
+            raise GoalError(f'velocity_scaling = {self.velocity_scaling} must be > 0 and at most 1')
         for name in ('tolerance_m', 'timeout_s'):
             if getattr(self, name) <= 0:
                 raise GoalError(f'{name} = {getattr(self, name)} must be > 0')

@@ -65,6 +65,7 @@ def plan(
     tolerance_m: float,
     timeout_s: float,
     open_loop: bool,
+    velocity_scaling: float = 1.0,
 ) -> Goal:
     """Solve the model for the lengths of each waypoint, starting at the solution before.
 
@@ -76,7 +77,7 @@ def plan(
         held_segments: Segments that the feedback must not move. They go to the preferred lengths;
             without these they keep their present lengths.
         present_m: Measured lengths [m]; the search starts there.
-        tolerance_m, timeout_s, open_loop: As in `Goal`.
+        tolerance_m, timeout_s, open_loop, velocity_scaling: As in `Goal`.
 
     Raises:
         GoalError: If a value is not finite, an array has the wrong size, or a length is outside
@@ -101,6 +102,7 @@ def plan(
         tolerance_m,
         timeout_s,
         open_loop,
+        velocity_scaling,
     )
 
 

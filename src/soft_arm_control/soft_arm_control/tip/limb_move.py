@@ -44,6 +44,7 @@ class LimbMove:
         timeout_s: Time to settle after the trajectory [s].
         now_s: Time at the start [s].
         held: Segments that keep their configurations, bool, (k,).
+        velocity_scaling: Share of the rates that the trajectory uses, at most 1.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class LimbMove:
         timeout_s: float,
         now_s: float,
         held: np.ndarray | None = None,
+        velocity_scaling: float = 1.0,
     ):
         self._bends = TendonBends(arm)
         self._start, self._goal = self._bends.shares(start), self._bends.shares(goal)
@@ -68,7 +70,7 @@ class LimbMove:
             MAX_BEND_RATE_RAD_S,
             MAX_LENGTH_RATE_M_S,
         ]
-        self.duration_s = max(MIN_DURATION_S, float(rates.max()))
+        self.duration_s = max(MIN_DURATION_S, float(rates.max())) / velocity_scaling
         self._shares, self._correction_m = self._start, np.zeros(3)
         self._errors_m: deque[float] = deque(maxlen=round(STUCK_WINDOW_S / PERIOD_S))
 

@@ -82,6 +82,8 @@ def test_an_older_goal_does_not_start_after_a_newer_one_that_needed_no_inverse_k
         == MoveTip.Result.INVALID_GOAL
     )
     assert len(rig.questions) == before + 1
+    too_fast = rig.move(max_velocity_scaling_factor=1.5)
+    assert too_fast.error_code == MoveTip.Result.INVALID_GOAL and '1.5' in too_fast.error_msg
     assert not newer[1].done()
     assert rig.cancel(newer).error_code == MoveTip.Result.CANCELLED
 

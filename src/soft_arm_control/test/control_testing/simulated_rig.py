@@ -97,12 +97,20 @@ class Rig(ControllerRig):
         return response
 
     def send(
-        self, timeout_s=1.0, open_loop=True, lengths_m=(), point=TARGET, tolerance_m=0.0, frame=''
+        self,
+        timeout_s=1.0,
+        open_loop=True,
+        lengths_m=(),
+        point=TARGET,
+        tolerance_m=0.0,
+        frame='',
+        **fields,
     ):
         goal = MoveTip.Goal(
             target=TipTarget(header=Header(frame_id=frame), position=point, lengths_m=lengths_m),
             timeout_s=timeout_s,
             open_loop=open_loop,
+            **fields,
         )
         goal.tolerance_m = tolerance_m
         return self.send_to(MoveTip, 'move_tip', goal)

@@ -44,6 +44,7 @@ class Loop:
         tolerance_m=1e-3,
         timeout_s=10.0,
         open_loop=False,
+        velocity_scaling=1.0,
     ):
         point_m = self.arm.at(lengths_m).tip_m
         return Goal(
@@ -54,6 +55,7 @@ class Loop:
             tolerance_m,
             timeout_s,
             open_loop,
+            velocity_scaling,
         )
 
     def run(self, duration_s):

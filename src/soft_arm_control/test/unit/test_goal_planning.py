@@ -8,7 +8,7 @@ from soft_arm_control.tip.goal_planning import plan
 PRESENT = np.array([0.07, 0.07, 0.07, 0.1, 0.11, 0.12])
 
 
-def make(arm, points_m, lengths_m=None, times_s=(0.0,), held=(), open_loop=False):
+def make(arm, points_m, lengths_m=None, times_s=(0.0,), held=(), open_loop=False, **options):
     return plan(
         arm,
         list(points_m),
@@ -19,6 +19,7 @@ def make(arm, points_m, lengths_m=None, times_s=(0.0,), held=(), open_loop=False
         1e-3,
         5.0,
         open_loop,
+        **options,
     )
 
 
@@ -26,6 +27,12 @@ def test_lengths_reach_the_points_one_from_the_other(arm):
     points_m = [arm.at(PRESENT + shift).tip_m for shift in (0.0, 0.01, 0.02)]
     goal = make(arm, points_m, times_s=[0.0, 1.0, 2.0])
     assert np.linalg.norm(arm.at(goal.lengths_m).tip_m - points_m, axis=1).max() < 1e-4
+
+
+@pytest.mark.parametrize('scaling', [0.0, 1.2, np.nan])
+def test_a_velocity_scaling_that_is_no_share_is_refused(arm, scaling):
+    with pytest.raises(GoalError, match='velocity_scaling'):
+        make(arm, [arm.at(PRESENT).tip_m], velocity_scaling=scaling)
 
 
 def test_held_segments_stay(arm):

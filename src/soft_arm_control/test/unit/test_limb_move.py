@@ -54,6 +54,14 @@ def test_the_way_is_slow_inside_the_limits_and_ends_at_the_goal(start, goal):
     ).all()
 
 
+def test_at_half_the_velocity_the_way_takes_twice_as_long():
+    full, half = (
+        LimbMove(ARM, ARM.rest_q, TARGET, ARM.at(TARGET).tip_m, None, 1.0, 0.0, velocity_scaling=v)
+        for v in (1.0, 0.5)
+    )
+    assert half.duration_s == pytest.approx(2 * full.duration_s)
+
+
 TARGET = np.array([0.8, 0.3, 0.295, 0.6, 1.1, 0.295])
 # By the model both segments bend the same way; a limb that sags gets there bent two ways.
 APART = np.array([0.64, 2.14, 0.293, 1.29, 2.14, 0.293])

@@ -63,6 +63,21 @@ def test_the_pressures_stop_where_they_are(make_loop, reason, outcome, delay_per
             assert travels_m.max() < TRAVEL_M
 
 
+@pytest.mark.parametrize('scaling', [1.0, 0.4])
+def test_pressures_move_at_the_velocity_scaling(make_loop, scaling):
+    loop = make_loop(21)
+    low_m, high_m = loop.arm.length_limits_m
+    middle_m = (low_m + high_m) / 2
+    goal = loop.goal(middle_m, FREE, open_loop=True, velocity_scaling=scaling)
+    loop.controller.start(goal, loop.now_s)
+    rates_pa_s = np.abs(np.diff(pressures_pa(loop, 1.0), axis=0)).max(axis=1) / PERIOD_S
+    assert rates_pa_s.max() == pytest.approx(scaling * RATE_LIMIT_PA_S, rel=0.08)
+    loop.run(3.0)
+    loop.controller.start(loop.goal(low_m, FREE, open_loop=True), loop.now_s)
+    rates_pa_s = np.abs(np.diff(pressures_pa(loop, 1.0), axis=0)).max(axis=1) / PERIOD_S
+    assert rates_pa_s.max() == pytest.approx(RATE_LIMIT_PA_S, rel=0.08)
+
+
 @pytest.mark.parametrize('reason', ['cancel', 'tip', 'driver'])
 def test_the_next_goal_starts_without_a_transient(make_loop, reason):
     loop = make_loop(21)
