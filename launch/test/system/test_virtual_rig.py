@@ -150,6 +150,14 @@ def test_the_tip_reaches_a_target(rig):
     )
 
 
+def test_a_target_out_of_view_is_refused_and_nothing_moves(rig):
+    before_pa, before_m = rig.pressures_pa(), rig.truth_m()
+    result = rig.act(MoveTip, '/soft_arm/move_tip', tip_goal((0.04, 0.04, -0.05)))
+    assert result.error_code == MoveTip.Result.OUTSIDE_VIEW and 'px outside' in result.error_msg
+    assert np.abs(rig.pressures_pa() - before_pa).max() < VENTED_PA
+    assert np.linalg.norm(rig.truth_m() - before_m) < 0.003
+
+
 @pytest.mark.parametrize('page', pages_of('rig'), ids=name_of)
 def test_the_blocks_of_the_pages_run(rig, page, tmp_path):
     assert run(page, {'rig'}, tmp_path) > 0

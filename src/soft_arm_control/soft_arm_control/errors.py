@@ -39,6 +39,12 @@ class OutsideWorkspaceError(GoalError):
     outcome = Outcome.OUTSIDE_WORKSPACE
 
 
+class OutsideViewError(GoalError):
+    """Target that the camera, which measures the tip, does not see."""
+
+    outcome = Outcome.OUTSIDE_VIEW
+
+
 class FrameError(GoalError):
     """Target in a frame without a known transform to the arm's base frame."""
 

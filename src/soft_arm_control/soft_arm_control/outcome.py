@@ -18,6 +18,7 @@ class Outcome(enum.Enum):
     CAMERA_STALE = 'camera stale'
     SATURATED = 'saturated'
     OUTSIDE_WORKSPACE = 'outside workspace'
+    OUTSIDE_VIEW = 'outside view'
     IK_UNAVAILABLE = 'no inverse kinematics'
     TF_ERROR = 'no transform'
     # of the gripper controller only

@@ -29,6 +29,7 @@ ERROR_CODES = {
     Outcome.CANCELLED: MoveTip.Result.CANCELLED,
     Outcome.INVALID_GOAL: MoveTip.Result.INVALID_GOAL,
     Outcome.OUTSIDE_WORKSPACE: MoveTip.Result.OUTSIDE_WORKSPACE,
+    Outcome.OUTSIDE_VIEW: MoveTip.Result.OUTSIDE_VIEW,
     Outcome.IK_UNAVAILABLE: MoveTip.Result.IK_UNAVAILABLE,
     Outcome.TAKEN: MoveTip.Result.ARM_TAKEN,
     Outcome.REPLACED: MoveTip.Result.REPLACED,

@@ -64,6 +64,7 @@ class TipControllerNode(Node):
         self._marker = self.create_publisher(Marker, 'target', qos.LATCHED)
         self._shown_m: np.ndarray | None = None  # target of the newest marker
         self._goals = TipGoals(self, self._arm, self._controller, p, self._command.others)
+        self._by_camera = p.by_camera
         self._ticker = Ticker(self, PERIOD_S, self._tick, phase_s=PERIOD_S / 2)
         diagnostics.Reporter(self, self._arm.robot.name, self._report)
 
@@ -81,8 +82,10 @@ class TipControllerNode(Node):
         self._controller.add_tip_pose(stamp_s, *tip)
         self._uncommanded_stamp_s = stamp_s
 
-    def _on_image(self, stamp_s: float, _: CameraInfo) -> None:
+    def _on_image(self, stamp_s: float, info: CameraInfo) -> None:
         self._controller.add_image(stamp_s)
+        if self._by_camera and np.isfinite(info.k).all() and info.k[0] > 0.0:  # 0: not calibrated
+            self._goals.camera_info = info
 
     def _on_diagnostics(self, status: DiagnosticStatus) -> None:
         if status.name == self._tracker:

@@ -14,6 +14,11 @@ class TipControllerParameters:
     measured: bool = parameter(
         True, 'whether anything measures the tip; false: only goals in open loop can be reached'
     )
+    by_camera: bool = parameter(
+        False,
+        'whether the tip is measured in the images of color/camera_info: targets outside them are '
+        'refused, unless the goal is open_loop',
+    )
     tolerance_m: float = parameter(
         0.001, 'tolerance of a goal without one [m]', minimum=1e-4, maximum=0.1
     )

@@ -7,6 +7,8 @@ Message -> points in the arm's base frame through tf -> actuator lengths of the 
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from sensor_msgs.msg import CameraInfo
+from std_msgs.msg import Header
 
 from soft_arm_control.errors import (
     DriverLostError,
@@ -19,7 +21,9 @@ from soft_arm_control.ros import conversions
 from soft_arm_control.ros.goal_runner import Action, GoalRunner, Job
 from soft_arm_control.ros.tip_controller_parameters import TipControllerParameters
 from soft_arm_control.ros.tip_targets import in_base_frame, rejected, velocity_scaling
+from soft_arm_control.tip.camera_view import CameraView
 from soft_arm_control.tip.controller import TipController
+from soft_arm_control.tip.goal import Goal
 from soft_arm_control.tip.goal_planning import free_actuators, plan
 from soft_arm_kinematics.arm import Arm
 from soft_arm_kinematics.ros.target_frames import TargetFrames
@@ -34,6 +38,8 @@ IK_RESPONSE_TIMEOUT_S = 5.0  # for the response of the service
 
 class TipGoals:
     """Serve the actions `move_tip` and `follow_path` of a node.
+
+    Set `camera_info` where the tip is measured in the images of a camera.
 
     Args:
         node: The node; it calls `before_tick` and `after_tick` of `runner` at each control tick.
@@ -57,6 +63,7 @@ class TipGoals:
         self._others = others
         self._parameters = parameters
         self._frames = TargetFrames(node, arm.robot.base.frame)
+        self.camera_info: CameraInfo | None = None  # of the camera that measures the tip
         self._ik = node.create_client(SolveIK, 'solve_ik')
         move_tip = Action(
             MoveTip,
@@ -134,7 +141,24 @@ class TipGoals:
             request.open_loop,
             scaling,
         )
+        self._check_view(goal)
         self._controller.start(goal, self._node.now_s())
+
+    def _check_view(self, goal: Goal) -> None:
+        info = self.camera_info
+        if info is None or goal.open_loop:
+            return
+        camera = Header(frame_id=info.header.frame_id)
+        if not self._frames.known(camera):
+            return
+        view = CameraView(
+            self._frames.pose_in_base(camera),
+            np.reshape(info.k, (3, 3)),
+            info.width,
+            info.height,
+        )
+        for point_m in goal.points_m:
+            view.check(point_m)
 
     async def _solve_ik(self, job: Job, point_m: np.ndarray, axis: np.ndarray) -> list[float]:
         """Return the best lengths [m] from `solve_ik`; the control loop continues meanwhile."""

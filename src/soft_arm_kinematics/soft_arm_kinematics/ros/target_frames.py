@@ -34,7 +34,7 @@ class TargetFrames:
     def known(self, header: Header) -> bool:
         """Return whether `to_base` can answer now."""
         try:
-            self._lookup(header)
+            self.pose_in_base(header)
         except TargetFrameError:
             return False
         return True
@@ -47,8 +47,16 @@ class TargetFrames:
         Raises:
             TargetFrameError: If tf does not know the transform (yet).
         """
-        rotation, origin_m = self._lookup(header)
+        T = self.pose_in_base(header)
+        rotation, origin_m = T[:3, :3], T[:3, 3]
         return rotation @ np.asarray(point_m) + origin_m, rotation @ np.asarray(direction)
+
+    def pose_in_base(self, header: Header) -> np.ndarray:
+        """Return the pose of the header's frame in the base frame, (4, 4); raises as `to_base`."""
+        if header.frame_id in ('', self._base):
+            return np.eye(4)
+        transform = self._found(header).transform
+        return pose_matrix(transform.translation, transform.rotation)
 
     def newest_s(self, frame: str) -> float:
         """Return the stamp [s] of the newest transform from a frame; raises as `to_base`."""
@@ -64,10 +72,3 @@ class TargetFrames:
                 f'{str(error)[:100]}: '
                 'check that its publisher runs, or leave the stamp 0 for the latest transform'
             ) from error
-
-    def _lookup(self, header: Header) -> tuple[np.ndarray, np.ndarray]:
-        if header.frame_id in ('', self._base):
-            return np.eye(3), np.zeros(3)
-        transform = self._found(header).transform
-        T = pose_matrix(transform.translation, transform.rotation)
-        return T[:3, :3], T[:3, 3]
