@@ -22,7 +22,7 @@ def main(argv: list[str] | None = None) -> int:
         prog='softarm bench soft_robotic_arm',
         description='Fit the models of arms to recordings of the calibrated twin in the PyPI '
         'package soft-robotic-arm, from commanded pressure to tip, predict other recordings, and '
-        "score a control law by the package's own circular tracking task. Takes about a minute.",
+        "score a control law by the package's own circular tracking task. Takes about two minutes.",
     )
     parser.add_json()
     parser.add_argument(
