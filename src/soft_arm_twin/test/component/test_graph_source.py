@@ -67,7 +67,8 @@ class Rig(Probe):
 
     def end_offer(self):
         self.destroy_service(self._solver)
-        self._server.destroy()
+        server, self._server = self._server, None
+        server.destroy()
 
     def act(self, function):
         """Run a function in the thread of the executor."""
@@ -79,7 +80,8 @@ class Rig(Probe):
         return {'/soft_arm/move_tip', '/soft_arm/solve_ik'} & {name for name, _ in known}
 
     def close(self):
-        self._server.destroy()  # else it keeps the node in the graph
+        if self._server is not None:
+            self._server.destroy()  # else it keeps the node in the graph
         super().close()
 
     def _publish(self):
