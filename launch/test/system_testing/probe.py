@@ -31,7 +31,7 @@ class Probe(Node):
         super().__init__(name, namespace=namespace, context=context, use_global_arguments=False)
         self._changed, self._stopping, self._thread = threading.Condition(), False, None
         self._service_client = functools.cache(self.create_client)
-        self._action_client = functools.cache(functools.partial(ActionClient, self))
+        self._action_clients = {}
         self.nodes, self.heard = [], {}
         self._executor = SingleThreadedExecutor(context=self.context)
         self._executor.add_node(self)
@@ -54,6 +54,8 @@ class Probe(Node):
         if self._thread:
             self._thread.join()
         self._executor.shutdown()
+        for client in self._action_clients.values():
+            client.destroy()  # else they keep the node in the graph
         for node in (*self.nodes, self):
             node.destroy_node()
         rclpy.try_shutdown(context=self._own_context)
@@ -116,7 +118,9 @@ class Probe(Node):
 
     def send_goal(self, kind, name, goal):
         """Send a goal; return its handle and its feedback so far."""
-        client, feedback = self._action_client(kind, name), []
+        if name not in self._action_clients:
+            self._action_clients[name] = ActionClient(self, kind, name)
+        client, feedback = self._action_clients[name], []
         self.wait(client.server_is_ready, f'{name} is offered')
         sent = self.called(
             lambda: client.send_goal_async(goal, lambda message: feedback.append(message.feedback))
