@@ -12,9 +12,9 @@ cancelled goal it stops at the present pressures and holds them. Once the driver
 inactive for a second it commands nothing until the next goal, so that an arm that was vented does
 not move by itself.
 
-A goal that starts while the tip is not measured first returns, in open loop, to the pressures at
-which the tip was measured last while the arm rested. If it is not measured there either, the arm
-goes on to the goal by the model. The loop closes as soon as the tip is measured.
+A goal that starts while the tip is not measured first returns, in open loop, to the last pressures
+at which it was measured at rest; held segments do not. Without a measurement there, the arm moves
+to the goal by the model. The loop is closed as soon as the tip is measured.
 """
 
 from dataclasses import dataclass, replace
@@ -202,7 +202,7 @@ class TipController:
         self._way_back.end()
         if not goal.open_loop and self._tip_is_lost(now_s):
             lengths_m = np.clip(self._lengths_m, *self._arm.length_limits_m)
-            self._way_back.begin(self._arm.pressures(lengths_m), now_s)
+            self._way_back.begin(self._arm.pressures(lengths_m), goal.free, now_s)
 
     def cancel(self, now_s: float) -> Status:
         """Cancel the active goal and hold the present pressures; return its last status."""

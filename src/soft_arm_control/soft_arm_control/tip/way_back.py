@@ -1,4 +1,4 @@
-"""Way back to where the tip is measured again, for a goal that starts while it is not."""
+"""Return to pressures at which the tip is measured, for a goal that starts without a tip pose."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ REST_S = 0.5
 
 
 class WayBack:
-    """Pressures at which the tip may be measured again, in the order in which they are tried.
+    """Sequence of pressures at which the tip may be measured again.
 
-    First those at which it was measured last while the arm rested, then those of the goal.
+    The last pressures at which it was measured at rest, then the pressures of the goal.
 
     Args:
-        patience_s: Time at rest [s] after which the next ones are tried.
+        patience_s: Time at rest without a measured tip, after which the next pressures follow [s].
     """
 
     def __init__(self, patience_s: float):
@@ -26,7 +26,7 @@ class WayBack:
 
     @property
     def active(self) -> bool:
-        """Return whether there are pressures left to try."""
+        """Return whether the sequence has not ended."""
         return bool(self._left_pa)
 
     def remember(self, stamp_s: float, pressures_pa: np.ndarray) -> None:
@@ -36,13 +36,20 @@ class WayBack:
         elif stamp_s - self._seen[1] >= REST_S:
             self._seen_at_rest_pa = pressures_pa
 
-    def begin(self, goal_pa: np.ndarray, now_s: float) -> None:
-        """Begin; without a tip that has ever been measured at rest there is no way."""
+    def begin(self, goal_pa: np.ndarray, free: np.ndarray, now_s: float) -> None:
+        """Start the sequence; it stays empty if the tip has never been measured at rest.
+
+        Args:
+            goal_pa: Pressures of the goal [Pa], shape (n,).
+            free: Chambers that may move; the others have the pressures of the goal, bool, (n,).
+            now_s: Time [s].
+        """
         if self._seen_at_rest_pa is not None:
-            self._left_pa, self._moving_s = [self._seen_at_rest_pa, goal_pa], now_s
+            seen_pa = np.where(free, self._seen_at_rest_pa, goal_pa)
+            self._left_pa, self._moving_s = [seen_pa, goal_pa], now_s
 
     def end(self) -> None:
-        """End: the tip is measured again, or the goal has ended."""
+        """End the sequence."""
         self._left_pa = []
 
     def wanted_pa(self, now_s: float, *, resting: bool) -> np.ndarray:

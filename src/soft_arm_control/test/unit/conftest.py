@@ -22,7 +22,8 @@ class Loop:
 
     The valves run at 50 Hz; the camera at 30 Hz has noise, delay and a bias of its extrinsics.
 
-    `camera`, `tip` and `driver` may be switched off; `in_view` tells where the tip [m] is seen.
+    `camera`, `tip` and `driver` may be switched off. `in_view` returns whether images show a tip at
+    a position [m].
     """
 
     def __init__(

@@ -216,19 +216,35 @@ def test_with_a_covered_ring_the_next_goal_stays_then_goes_by_the_model_and_ends
     loop.tip = False
     loop.run(1.5)
     target_m = arm.at(MIDDLE + 0.005).tip_m
-    loop.controller.start(loop.goal(MIDDLE + 0.005), loop.now_s)
+    loop.controller.start(loop.goal(MIDDLE + 0.005, free=(True,) * 6), loop.now_s)
     assert loop.run(0.7).phase == 'return'
     assert loop.errors_m(arm.at(MIDDLE).tip_m, 0.2) < 0.003
     assert loop.until_end(4.0).outcome is Outcome.TIP_LOST
     assert loop.errors_m(target_m, 0.2) < 0.02
 
 
-def test_a_tip_that_was_never_measured_moves_nothing(arm, dynamics, make_loop):
+def test_held_segments_keep_their_pressures_on_the_way_back(loop, arm):
+    loop.controller.start(loop.goal(MIDDLE), loop.now_s)
+    assert loop.until_end().outcome is Outcome.REACHED
+    loop.run(0.5)
+    loop.tip = False
+    bent_m = MIDDLE + np.array([0.01, 0.0, 0.0, 0.02, 0.0, 0.0])
+    loop.controller.start(loop.goal(bent_m, open_loop=True), loop.now_s)
+    loop.run(3.0)
+    before_pa = loop.plant.robot.pressures_pa
+    loop.controller.start(loop.goal(bent_m), loop.now_s)
+    assert loop.run(0.8).phase == 'return'
+    changed_pa = np.abs(loop.plant.robot.pressures_pa - before_pa)
+    assert changed_pa[:3].max() < 1e3 and changed_pa[3] > 5e3
+
+
+def test_a_tip_that_was_never_measured_moves_nothing(make_loop):
     loop = make_loop(21, in_view=lambda tip_m: False)
-    controller = loop.controller
     loop.run(1.5)
-    controller.start(loop.goal(MIDDLE), loop.now_s)
+    loop.controller.start(loop.goal(MIDDLE), loop.now_s)
     assert loop.run(0.02).outcome is Outcome.TIP_LOST
+    loop.run(0.5)
+    assert loop.controller.applied_pa is None
 
 
 def lose_pressures(loop, duration_s):
