@@ -75,12 +75,15 @@ def _tracking(model: Any) -> Figures:
     start_psi = task.baseline_command(plant.MAX_PSI)
     fitted = {name: parameter.value for name, parameter in model.parameters.items()}
     lag_s = (fitted['memory.rising'] + fitted['memory.falling']) / 2
-    law = tracking.ModelInverse(model, start_psi, fitted['dead_time'] + lag_s)
+    dead_time_s = fitted['dead_time']
+    law = tracking.ModelInverse(model, start_psi, dead_time_s + lag_s)
     ours, baseline = (
         evaluate_controller(controller, task=task)
         for controller in (law, plant.Baseline(start_psi))
     )
     figures = {
+        'dead_time_s': dead_time_s,
+        'lag_s': lag_s,
         'rmse_m': ours.rmse_mm / 1e3,
         'max_error_m': ours.max_error_mm / 1e3,
         'phase_lag_s': ours.phase_lag_s,

@@ -9,8 +9,8 @@ import numpy as np
 from soft_robotic_arm import make_calibrated_sim
 
 from soft_arm_identification.recording import Channels, Recording
+from soft_arm_identification.units import UNITS
 
-PSI_PA = 6894.757
 HZ = 100.0  # of the commands
 SAMPLE_EVERY = 5  # commands
 HELD_S = 2.0  # each random step
@@ -52,7 +52,7 @@ def recording(
     return Recording(
         name,
         times_s,
-        Channels(INPUTS, ('Pa',) * len(INPUTS), levels_psi * PSI_PA),
+        Channels(INPUTS, ('Pa',) * len(INPUTS), levels_psi * UNITS['psi'][1]),
         Channels((), (), np.empty((n, 0))),
         ('tip',),
         tips_m[:, None],

@@ -213,8 +213,9 @@ def test_both_tips_reach_targets_of_their_own_at_the_same_time(graph):
     assert np.linalg.norm(targets_m['soft_arm'] - targets_m['left_arm']) > 0.02
     truths = {arm: graph.listen_to_truth(arm) for arm in ARMS}
     waiting, end_s = set(ARMS), time.monotonic() + DEADLINE_S
-    # Fourteen processes leave two cores 5 % idle: the tip, the images or the driver may be late.
+    # Two graphs load two cores almost fully: the tip, the images or the driver may be late.
     while waiting:
+        assert time.monotonic() < end_s, f'not reached: {waiting}'
         graph.wait(lambda: all(map(graph.tip_is_measured, ARMS)), 'both tips are measured in time')
         handles = {
             arm: graph.send_goal(
@@ -232,7 +233,6 @@ def test_both_tips_reach_targets_of_their_own_at_the_same_time(graph):
         waiting = {arm for arm, result in results.items() if result.error_code in LATE}
         others = {arm: results[arm] for arm in set(results) - waiting}
         assert all(r.error_code == MoveTip.Result.NONE for r in others.values()), others
-        assert time.monotonic() < end_s, results
     for arm in ARMS:
         graph.wait(
             lambda arm=arm: nearest_m(truths[arm], targets_m[arm]) < 0.003,

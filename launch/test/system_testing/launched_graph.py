@@ -56,7 +56,7 @@ class LaunchedGraph(Probe):
 
     @functools.cached_property
     def buffer(self):
-        """Transforms from the first use on: a listener costs a tenth of a core."""
+        """Transforms, received from the first use on."""
         buffer = Buffer()
         self._listener = TransformListener(buffer, self)
         return buffer

@@ -18,7 +18,7 @@ from soft_arm_identification.recording import Recording
 
 ELEMENTS = 3  # bodies of a section
 DOFS = 5  # of a body: slide along its parent, ball joint, slide along itself
-AXIAL = 400.0  # stiffness along the arm times length^2, over that of bending: radius length / 10
+AXIAL = 400.0  # E A L^2 / (E I) of a round rod whose radius is a tenth of its length
 SHORTEST = 0.2  # section, in mean lengths of all
 STEP_S, CHUNK = 0.005, 4000  # step of the simulation; steps of one call
 WINDOW_S, WARM_UP_S, WINDOWS = 5.0, 1.0, 10  # parts of the recordings that the fit simulates
@@ -103,7 +103,7 @@ class MujocoChain:
 
     @property
     def parameters(self) -> dict[str, Parameter]:
-        """The parameters of the arcs, and those of the chain.
+        """The fitted parameters: those of `ConstantCurvature`, and of the chain.
 
         frequency: First natural frequency, were all sections as stiff as the first one.
         retardation: Damping over stiffness.
