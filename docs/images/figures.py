@@ -90,11 +90,11 @@ def box(x: float, y: float, *lines: str) -> str:
 
 
 def tip_loop() -> None:
-    """Block diagram of `TipController`: model inverse with an estimated model error."""
+    """Block diagram of `TipController`: model inverse, estimated model error and swing."""
     parts = [
         line([(15, 60), (85, 60)]),
         text(45, 50, 'target'),
-        box(150, 60, 'differential', 'IK'),
+        box(150, 60, 'differential IK,', 'damping'),
         line([(215, 60), (305, 60)]),
         text(258, 50, 'lengths'),
         box(370, 60, 'inverse of creep', 'and hysteresis'),
@@ -111,7 +111,7 @@ def tip_loop() -> None:
         text(590, 192, 'tip pose'),
         box(370, 200, 'bias filter'),
         line([(305, 200), (150, 200), (150, 88)]),
-        text(225, 192, 'model error'),
+        text(225, 192, 'model error, swing'),
         line([(770, 88), (770, 130), (370, 130), (370, 172)]),
         text(470, 124, 'measured pressures'),
         line([(590, 130), (590, 88)]),

@@ -1,47 +1,52 @@
-"""Kalman filter on the model bias: the tip position from measured pressures and the camera.
+"""Kalman filter on the model bias and the swing of the tip, from pressures and the camera.
 
-The model tip at an image's stamp is the forward kinematics of the pressures measured at that time,
-after the identified hysteresis and creep of the bellows and lag of the mechanics. The model error
-is the measured tip minus the model tip. The residual model predicts a part of it; the rest, the
-bias, is a random walk whose variance grows with time and with the distance between two images.
+The model tip at an image's stamp is the quasi-static tip (`loaded_arm`) of the pressures measured
+at that time, after the identified hysteresis and creep of the bellows and lag of the mechanics. In
+the slow modes (`swing_modes`) an oscillator takes the place of the lag. The model error is the
+measured tip minus the model tip. The residual model predicts a part of it. The rest is the sum of
+
+- the bias, a random walk whose variance grows with time and with the distance between two images;
+- the swing, the displacement of the slow modes from their quasi-static position. Its motion excites
+  them: the arm stays behind, then oscillates;
+- the speed multiplied by the time by which the arm leads or trails its model otherwise.
+
 Measurement and model are compared at the image's stamp, so neither the camera's delay nor the
-valves' lag biases the estimate.
-
-In motion the arm leads or trails its model, because its lag depends on configuration and load. This
-time offset is a state, too: otherwise the difference along the velocity would be attributed to the
-bias and remain as an overshoot when the arm stops.
-
-The model does not oscillate, but a hanging arm with a long upper module does (the virtual arm at
-1.3 to 3 Hz with a damping ratio of 0.04 to 0.17). A filter that attributes the oscillation to the
-bias excites it through the commands. The oscillation is therefore modelled as measurement noise,
-and the variance grows with the square of the distance: over many small steps this sum remains
-small, so that neither noise of the pressures nor an oscillation raises the gain much.
+valves' lag biases the estimate. The present swing is that at the last image, continued with the
+pressures measured since.
 """
 
 import math
 import statistics
 from collections import deque
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from soft_arm_control.tip.dynamics import Dynamics
+from soft_arm_control.tip.loaded_arm import LoadedArm
 from soft_arm_control.tip.pressure_effect import PressureEffect, lag_share
 from soft_arm_control.tip.residual_model import ResidualModel
+from soft_arm_control.tip.swing_modes import N_MODES
 from soft_arm_kinematics.arm import BellowsArm
 
 # Statistics of the part of the model error that the residual model does not predict.
 INITIAL_DEVIATION_M = 0.010
 DRIFT_M_PER_SQRT_S = 0.0004  # creep
 DRIFT_SHARE = 0.05  # of the distance of the model tip between two images
-SWING_M = 0.0005  # standard deviation of the tip's swing in one direction
-SWING_S = 0.5  # time over which the tip's swing is measured
+# Standard deviations of a mode: at the start, error of the modelled excitation and of the free
+# motion as a share of both, and other excitation.
+INITIAL_SWING_M = 0.002
+SWING_SHARE = 0.1
+SWING_M_PER_SQRT_S = 0.001
+UNEXPLAINED_S = 0.5  # time over which the motion that the estimate does not contain is measured
 TIMING_S = 0.03  # standard deviation of the time offset between arm and model
 TIMING_MEMORY_S = 10.0  # correlation time of the time offset
 BLUR_S = 0.02  # standard deviation of other model errors in motion, divided by speed
 HISTORY_S = 2.0
 MIN_TIME_JUMP_S = 1.0  # backward step of the stamps that resets the estimate
 GATE_DEVIATIONS = 6.0  # innovation gate in standard deviations
+GATE_M = 0.001  # standard deviation of disturbances of the arm that the gate allows for
 GATE_IMAGES = 5  # number of consistent rejected tips that reset the estimate
 # Of the arm's length. Sag and swing of a soft arm reach a third of it, so a larger error is due to
 # the camera or the tip pose.
@@ -54,7 +59,8 @@ MAX_REST_MOTION_M = 0.0005
 @dataclass(frozen=True)
 class _Sample:
     stamp_s: float
-    pressures_pa: np.ndarray  # effective: after hysteresis, creep and lag
+    lengths_m: np.ndarray  # of the effective pressures: after hysteresis and creep
+    lagged_m: np.ndarray  # behind them by the mechanical lag
 
 
 class BiasFilter:
@@ -62,6 +68,7 @@ class BiasFilter:
 
     def __init__(self, arm: BellowsArm, residual_model: ResidualModel, dynamics: Dynamics):
         self._arm = arm
+        self.model = LoadedArm(arm)
         self._residual_model = residual_model
         self._dynamics = dynamics
         self._max_error_m = MAX_ERROR_SHARE * float(
@@ -71,17 +78,24 @@ class BiasFilter:
         self._begin()
 
     def _begin(self) -> None:
-        self._lagged_pa = np.zeros(self._arm.n_actuators)
-        self.effect = PressureEffect(self._dynamics, self._lagged_pa)
+        self.effect = PressureEffect(self._dynamics, np.zeros(self._arm.n_actuators))
         self._history: deque[_Sample] = deque()
-        # Bias [m] (3) and time [s] by which the arm leads its model, with their covariance.
-        self._state = np.zeros(4)
-        self._covariance = np.diag([INITIAL_DEVIATION_M**2] * 3 + [TIMING_S**2])
+        # Bias [m] (3), time [s] by which the arm leads its model, and the modes' displacements [m]
+        # and velocities [m/s], with their covariance.
+        self._state = np.zeros(4 + 2 * N_MODES)
+        self._modes = self.model.modes(np.mean(self._arm.length_limits_m, axis=0))
+        self._covariance = self._initial_covariance()
         self._last: tuple[float, np.ndarray] | None = None  # stamp and model tip of the last image
+        self._now: tuple[tuple, np.ndarray] | None = None  # swing, for stamps of sample and image
         self._rejected_m: deque[np.ndarray] = deque(maxlen=GATE_IMAGES)  # biases
         # Stamp, and squared distance of measured from estimated tip less the camera's variance.
-        self._swings_m2: deque[tuple[float, float]] = deque()
+        self._unexplained_m2: deque[tuple[float, float]] = deque()
         self.contradiction = ''  # why the last measured tip contradicts the model, else empty
+
+    def _initial_covariance(self) -> np.ndarray:
+        swing_m = np.full(N_MODES, INITIAL_SWING_M)
+        deviations = [*[INITIAL_DEVIATION_M] * 3, TIMING_S, *swing_m]
+        return np.diag(np.square([*deviations, *(swing_m * self._modes.omega_rad_s)]))
 
     @property
     def covariance_m2(self) -> np.ndarray:
@@ -95,13 +109,26 @@ class BiasFilter:
 
     @property
     def swing_m(self) -> float:
-        """Return the root median square distance [m] of the last measured from the estimated tips.
+        """Return the amplitude [m] of the tip's oscillation.
 
-        The camera's noise is subtracted. The estimate contains no oscillation, so this is its
-        amplitude. The median suppresses outliers of the measurement.
+        The larger one of two amplitudes: of the modes, and of the motion that the estimate does not
+        contain. The latter is the root median square distance of the last measured from the
+        estimated tips, less the camera's noise; the median suppresses outliers.
         """
-        squares_m2 = [square_m2 for _, square_m2 in self._swings_m2]
-        return math.sqrt(max(0.0, statistics.median(squares_m2))) if squares_m2 else 0.0
+        squares_m2 = [square_m2 for _, square_m2 in self._unexplained_m2]
+        unexplained_m2 = max(0.0, statistics.median(squares_m2)) if squares_m2 else 0.0
+        return max(self._modes.amplitude_m(self._swing_now()), math.sqrt(unexplained_m2))
+
+    def damping_m(self, ahead_s: float, added_ratio: float) -> np.ndarray:
+        """Return the change of the actuator lengths [m], (n,), that adds to the modes' damping.
+
+        Args:
+            ahead_s: Time until the change acts [s].
+            added_ratio: Added damping ratio of each mode.
+        """
+        velocities_m_s = self._modes.moved(self._swing_now(), ahead_s)[N_MODES:]
+        wanted_m = -2.0 * added_ratio / self._modes.omega_rad_s * velocities_m_s
+        return self._modes.lengths @ wanted_m
 
     def add_pressures(self, stamp_s: float, pressures_pa: np.ndarray) -> bool:
         """Add measured gauge pressures [Pa], shape (n,); return whether they were used.
@@ -114,18 +141,19 @@ class BiasFilter:
             self._begin()
             self.time_jumps += 1
         if not self._history:
-            self._lagged_pa = pressures_pa
             self.effect = PressureEffect(self._dynamics, pressures_pa)
-            self._history.append(_Sample(stamp_s, pressures_pa))
+            lengths_m = self._lengths(pressures_pa)
+            self._history.append(_Sample(stamp_s, lengths_m, lengths_m))
             return True
         last = self._history[-1]
         if stamp_s <= last.stamp_s:
             return False
         dt_s = stamp_s - last.stamp_s
-        share = lag_share(dt_s, self._dynamics.mechanical_lag_s)
         effective_pa = self.effect.advance(dt_s, pressures_pa)
-        self._lagged_pa = self._lagged_pa + share * (effective_pa - self._lagged_pa)
-        self._history.append(_Sample(stamp_s, self._lagged_pa))
+        lengths_m = self._lengths(effective_pa)
+        share = lag_share(dt_s, self._dynamics.mechanical_lag_s)
+        lagged_m = last.lagged_m + share * (lengths_m - last.lagged_m)
+        self._history.append(_Sample(stamp_s, lengths_m, lagged_m))
         while stamp_s - self._history[0].stamp_s > HISTORY_S:
             self._history.popleft()
         return True
@@ -143,42 +171,59 @@ class BiasFilter:
         sample = self._at(stamp_s)
         if sample is None or (self._last is not None and stamp_s <= self._last[0]):
             return False
-        lengths_m = self._lengths(sample)
-        tip_m = self._arm.at(lengths_m).tip_m
+        lengths_m = sample.lagged_m
+        tip_m = self.model.at(lengths_m).tip_m
         self.contradiction = self._contradiction(float(np.linalg.norm(measured_m - tip_m)))
         if self.contradiction:
             return False
+        self._use_modes(lengths_m)
         dt_s, way_m = 1.0, np.zeros(3)
+        swing, ways_m2 = self._state[4:], np.zeros(N_MODES)
         if self._last is not None:
             dt_s, way_m = stamp_s - self._last[0], tip_m - self._last[1]
+            swing, ways_m2 = self._swing_at(stamp_s)
         self._last = (stamp_s, tip_m)
         variance_m2 = DRIFT_M_PER_SQRT_S**2 * dt_s + DRIFT_SHARE**2 * float(way_m @ way_m)
         keep = np.exp(-dt_s / TIMING_MEMORY_S)
-        self._state[3] *= keep
-        prior = self._covariance.copy()
-        prior[3] *= keep
-        prior[:, 3] *= keep
-        prior.flat[::5] += (*[variance_m2] * 3, (1.0 - keep**2) * TIMING_S**2)
-        observed = np.eye(3, 4)  # bias, and speed times time
+        omega_rad_s = self._modes.omega_rad_s
+        displacements_m, velocities_m_s = np.split(swing, 2)
+        turns_m2 = dt_s**2 * ((omega_rad_s * displacements_m) ** 2 + velocities_m_s**2)
+        swing_m2 = SWING_SHARE**2 * (ways_m2 + turns_m2) + SWING_M_PER_SQRT_S**2 * dt_s
+        self._state[3:] = keep * self._state[3], *swing
+        forward = np.eye(len(self._state))
+        forward[3, 3] = keep
+        forward[4:, 4:] = self._modes.transition(dt_s)
+        prior = forward @ self._covariance @ forward.T
+        prior.flat[:: len(prior) + 1] += (
+            *[variance_m2] * 3,
+            (1.0 - keep**2) * TIMING_S**2,
+            *swing_m2,
+            *(omega_rad_s**2 * swing_m2),
+        )
+        observed = np.zeros((3, len(self._state)))
+        observed[:, :3] = np.eye(3)
         observed[:, 3] = way_m / dt_s
-        bias_m = measured_m - tip_m - self._residual_model.at(lengths_m)
+        observed[:, 4 : 4 + N_MODES] = self._modes.tip
+        expected_m = tip_m + self._residual_model.at(lengths_m) + self._ahead_of_lag_m(sample)
+        bias_m = measured_m - expected_m
         innovation_m = bias_m - observed @ self._state
         blur_m = BLUR_S * float(np.linalg.norm(way_m)) / dt_s
-        noise_m2 = covariance_m2 + (SWING_M**2 + blur_m**2) * np.eye(3)
+        noise_m2 = covariance_m2 + blur_m**2 * np.eye(3)
         square_m2 = float(innovation_m @ innovation_m - np.trace(covariance_m2))
-        self._swings_m2.append((stamp_s, square_m2))
-        while stamp_s - self._swings_m2[0][0] > SWING_S:
-            self._swings_m2.popleft()
+        self._unexplained_m2.append((stamp_s, square_m2))
+        while stamp_s - self._unexplained_m2[0][0] > UNEXPLAINED_S:
+            self._unexplained_m2.popleft()
         expected_m2 = observed @ prior @ observed.T + noise_m2
-        if _squared_deviations(innovation_m, expected_m2) > GATE_DEVIATIONS**2:
+        gate_m2 = expected_m2 + GATE_M**2 * np.eye(3)
+        if _squared_deviations(innovation_m, gate_m2) > GATE_DEVIATIONS**2:
             if not self._agrees(bias_m, noise_m2 + variance_m2 * GATE_IMAGES * np.eye(3)):
                 self._covariance = prior
                 self._rejected_m.append(bias_m)
                 return False
-            reset_m2 = INITIAL_DEVIATION_M**2 * np.diag([1, 1, 1, 0])
-            prior, expected_m2 = prior + reset_m2, expected_m2 + reset_m2[:3, :3]
+            prior = prior + self._initial_covariance()
+            expected_m2 = observed @ prior @ observed.T + noise_m2
         self._rejected_m.clear()
-        gain = np.linalg.solve(expected_m2, observed @ prior).T  # (4, 3)
+        gain = np.linalg.solve(expected_m2, observed @ prior).T  # (4 + 2 k, 3)
         self._state = self._state + gain @ innovation_m
         self._covariance = prior - gain @ observed @ prior
         return True
@@ -202,7 +247,7 @@ class BiasFilter:
         if not before:
             return False
         since = [sample for sample in self._history if sample.stamp_s >= before[-1].stamp_s]
-        tips_m = self._arm.at(np.array([self._lengths(sample) for sample in since])).tip_m
+        tips_m = self._arm.at(np.array([sample.lengths_m for sample in since])).tip_m
         return bool(np.linalg.norm(tips_m - tips_m[-1], axis=1).max() < MAX_REST_MOTION_M)
 
     def learn(self) -> None:
@@ -212,15 +257,62 @@ class BiasFilter:
         """
         if not self.at_rest:
             return
-        lengths_m = self._lengths(self._history[-1])
+        lengths_m = self._history[-1].lengths_m
         total_m = self.error_m(lengths_m)
         self._residual_model.add(lengths_m, total_m)
         self._state[:3] = total_m - self._residual_model.at(lengths_m)
 
     def tip_m(self) -> np.ndarray:
-        """Return the current tip [m], shape (3,): the model tip plus the estimated model error."""
-        lengths_m = self._lengths(self._history[-1])
-        return self._arm.at(lengths_m).tip_m + self.error_m(lengths_m)
+        """Return the present tip [m], (3,): model tip, estimated model error and swing."""
+        newest = self._history[-1]
+        error_m = self.error_m(newest.lagged_m) + self._ahead_of_lag_m(newest)
+        swing_m = self._modes.tip @ self._swing_now()[:N_MODES]
+        return self.model.at(newest.lagged_m).tip_m + error_m + swing_m
+
+    def _ahead_of_lag_m(self, sample: _Sample) -> np.ndarray:
+        """Return what the modes' quasi-static displacement adds to the lagged tip [m], (3,)."""
+        return self._modes.tip @ self._modes.from_lengths @ (sample.lengths_m - sample.lagged_m)
+
+    def _use_modes(self, lengths_m: np.ndarray) -> None:
+        """Express the swing in the modes at these lengths."""
+        modes = self.model.modes(lengths_m)
+        if modes is self._modes:
+            return
+        change = np.eye(len(self._state))
+        change[4:, 4:] = np.kron(np.eye(2), modes.from_lengths @ self._modes.lengths)
+        self._state = change @ self._state
+        self._covariance = change @ self._covariance @ change.T
+        self._modes = modes
+
+    def _swing_now(self) -> np.ndarray:
+        """Return the state of the modes (2k,) at the last measured pressures."""
+        at = self._history[-1].stamp_s, self._last and self._last[0]
+        if self._now is None or self._now[0] != at:
+            self._now = at, self._swing_at(at[0])[0]
+        return self._now[1]
+
+    def _swing_at(self, stamp_s: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the state of the modes (2k,) at a stamp, from that at the last image.
+
+        Also returns the sum of the squared steps [m^2] of the quasi-static tip meanwhile, (k,).
+        """
+        state, ways_m2 = self._state[4:].copy(), np.zeros(N_MODES)
+        stop = self._at(stamp_s)
+        if self._last is None or stop is None or stamp_s <= self._last[0]:
+            return state, ways_m2
+        start_s = self._last[0]
+        samples = [
+            self._at(start_s) or self._history[0],
+            *(sample for sample in self._history if start_s < sample.stamp_s < stop.stamp_s),
+            stop,
+        ]
+        for before, after in pairwise(samples):
+            way_m = self._modes.from_lengths @ (after.lengths_m - before.lengths_m)
+            state[:N_MODES] -= way_m / 2.0  # the arm stays behind, one half at each end of the step
+            state = self._modes.moved(state, after.stamp_s - before.stamp_s)
+            state[:N_MODES] -= way_m / 2.0
+            ways_m2 += way_m**2
+        return self._modes.moved(state, stamp_s - stop.stamp_s), ways_m2
 
     def _contradiction(self, distance_m: float) -> str:
         if distance_m <= self._max_error_m:
@@ -240,9 +332,9 @@ class BiasFilter:
             for other_m in self._rejected_m
         )
 
-    def _lengths(self, sample: _Sample) -> np.ndarray:
+    def _lengths(self, pressures_pa: np.ndarray) -> np.ndarray:
         # Sensors may read slightly below full vacuum.
-        return self._arm.lengths(np.clip(sample.pressures_pa, *self._arm.pressure_limits_pa))
+        return self._arm.lengths(np.clip(pressures_pa, *self._arm.pressure_limits_pa))
 
     def _at(self, stamp_s: float) -> _Sample | None:
         """Interpolate the history at a stamp; None outside it.
@@ -263,7 +355,8 @@ class BiasFilter:
                 share = (stamp_s - sample.stamp_s) / (after.stamp_s - sample.stamp_s)
                 return _Sample(
                     stamp_s,
-                    sample.pressures_pa + share * (after.pressures_pa - sample.pressures_pa),
+                    sample.lengths_m + share * (after.lengths_m - sample.lengths_m),
+                    sample.lagged_m + share * (after.lagged_m - sample.lagged_m),
                 )
             after = sample
         return None

@@ -2,10 +2,11 @@
 
 Every tick the controller solves model(lengths) + error(lengths) = target for the actuator lengths,
 inverts the identified creep and hysteresis for the pressures that give these lengths at once, and
-commands them through the command shaper, which inverts the valves. The only feedback is the
-estimate of the model error (see `bias_filter`), so no integrator winds up: at a limit the solution
-is the point nearest to the target that the limits allow, and it leaves the limit as soon as the
-target does.
+commands them through the command shaper, which inverts the valves. The model is the quasi-static
+arm under gravity (see `loaded_arm`). The feedback is the estimate of the model error and of the
+swing about the quasi-static tip (see `bias_filter`). The velocity of the swing, multiplied by a
+gain, adds damping to the slow modes. No integrator winds up: at a limit the solution is the point
+nearest to the target that the limits allow, and it leaves the limit as soon as the target does.
 
 After a goal is reached the controller holds the tip there until the next goal. After a fault or a
 cancelled goal it stops at the present pressures and holds them. Once the driver has been silent or
@@ -36,6 +37,7 @@ from soft_arm_kinematics.arm import BellowsArm
 # Largest difference between the measured pressure of a held chamber, which the model uses, and the
 # commanded one: valves do not reach full vacuum exactly.
 MAX_HELD_DEVIATION_PA = 4.0e3
+ADDED_DAMPING_RATIO = 0.25  # of the slow modes, while the loop is closed
 # Sources of the liveness monitor besides the driver.
 CAMERA = 'camera'
 TIP = 'tip'
@@ -272,12 +274,15 @@ class TipController:
             start_m = np.where(goal.free, self._lengths_m, acting_m[2])
             model_target_m = target_m - self._bias_filter.error_m(start_m)
             lengths_m, short_m = differential_ik(
-                arm, start_m, model_target_m, preferred_m, limits_m, goal.free
+                self._bias_filter.model, start_m, model_target_m, preferred_m, limits_m, goal.free
             )
         self._lengths_m = np.where(goal.free, lengths_m, preferred_m)
         wanted_pa = arm.pressures(self._lengths_m)
         if not goal.open_loop:
-            inverse_pa = self._bias_filter.effect.pressures(wanted_pa)
+            ahead_s = self._dynamics.valve_delay_s + REFERENCE_TIME_CONSTANT_S
+            damping_m = self._bias_filter.damping_m(ahead_s, ADDED_DAMPING_RATIO)
+            damped_m = np.clip(self._lengths_m + damping_m, *arm.length_limits_m)
+            inverse_pa = self._bias_filter.effect.pressures(arm.pressures(damped_m))
             wanted_pa = np.where(goal.free, arm.clip_pressures(inverse_pa), wanted_pa)
         new_pa, self._new_pa = self._new_pa, None
         self._applied_pa = self._shaper.step(wanted_pa, new_pa)
@@ -310,7 +315,7 @@ class TipController:
         error_m = float(np.linalg.norm(tip_m - self._target_m))
         over = elapsed_s >= goal.duration_s
         arrived = over and self._shaper is not None and self._shaper.resting
-        swing_m = self._bias_filter.swing_m  # the estimated tip does not swing, the arm may
+        swing_m = self._bias_filter.swing_m
         inside = arrived if goal.open_loop else over and max(error_m, swing_m) <= goal.tolerance_m
         if not inside:
             self._inside_s = None

@@ -111,6 +111,18 @@ def test_a_target_is_not_reached_while_the_tip_swings_about_it(loop):
     assert loop.until_end().outcome is Outcome.REACHED
 
 
+def test_damping_leaves_held_segments_where_they_are(loop, arm):
+    low_m, high_m = arm.length_limits_m
+    bent_m = np.append(MIDDLE[:3], low_m[3:] + np.array([0.8, 0.2, 0.2]) * (high_m - low_m)[3:])
+    loop.controller.start(loop.goal(np.append(MIDDLE[:3], bent_m[3:][::-1])), loop.now_s)
+    loop.run(3.0)
+    loop.controller.start(loop.goal(bent_m), loop.now_s)
+    first = len(loop._commands)
+    loop.run(2.0)
+    held_pa = np.array(loop._commands[first:])[:, :3]
+    assert np.ptp(held_pa, axis=0).max() < 300.0
+
+
 def test_goals_streamed_while_the_arm_moves_teach_nothing(arm, make_loop):
     loop = make_loop(21)
     loop.controller.start(loop.goal(MIDDLE), loop.now_s)
@@ -197,6 +209,7 @@ def test_from_out_of_view_the_next_goal_returns_and_is_reached(loop, arm):
     direction = arm.at(away_m).tip_m - arm.at(MIDDLE).tip_m
     loop.controller.start(loop.goal(MIDDLE), loop.now_s)
     assert loop.until_end().outcome is Outcome.REACHED
+    loop.run(0.5)
     loop.in_view = lambda tip_m: (tip_m - edge_m) @ direction < 0
     loop.controller.start(loop.goal(away_m, open_loop=True), loop.now_s)
     loop.run(6.0)

@@ -1,0 +1,171 @@
+"""Quasi-static shape and slow modes of a bellows arm under gravity, from its robot file.
+
+The arm is reduced to one arc for each segment, a = (u_x, u_y, ell), with point masses at the ends
+of its sections. Pressures are given by the actuator lengths L that they set without a load. With
+the matrix B from arcs to lengths of the bellows, their effective areas A, the inverse p of their
+curves and the potential V of gravity, the arm rests where
+
+    B^T A (p(B a) - p(L)) + dV/da = 0
+
+and moves about this shape, by b = a - a(L), as
+
+    M b'' + damping_time K b' + (K + d2V/da2) b = 0,      K = B^T A p' B,
+
+with the mass matrix M of the point masses. The force law of the bellows is that of
+`soft_arm_physics.actuation.bellows`. See `swing_modes` for the modes.
+
+Shape and modes are computed at postures, the latest of which are kept. Near a posture a is
+linear in L.
+"""
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+from soft_arm_control.tip.swing_modes import SwingModes, modes_of
+from soft_arm_description.segments import BellowsSegment
+from soft_arm_kinematics.arm import BellowsArm
+from soft_arm_kinematics.segments import pcc
+
+GRAVITY_M_S2 = 9.81
+STEP_RAD, STEP_M = 1e-3, 1e-4  # of finite differences
+# Newton's method: steps, largest change [rad, m], and change at which it ends [rad, m].
+MAX_STEPS, MAX_CHANGE, TOLERANCE = 20, 0.3, 1e-5
+POSTURE_SHARE = 0.02  # of the range of the lengths about a posture in which it is used
+MAX_POSTURES = 32  # that are kept
+
+
+@dataclass(frozen=True)
+class LoadedTip:
+    """Tip in the base frame [m], (3,), and its derivative by the actuator lengths, (3, n)."""
+
+    tip_m: np.ndarray
+    tip_jacobian: np.ndarray
+
+
+@dataclass(frozen=True)
+class _Posture:
+    lengths_m: np.ndarray  # L (n,)
+    arcs: np.ndarray  # a (3 s,)
+    slope: np.ndarray  # da/dL (3 s, n)
+    modes: SwingModes
+
+
+class LoadedArm:
+    """Model of the tip of an arm under gravity, as a function of the actuator lengths L [m]."""
+
+    def __init__(self, arm: BellowsArm):
+        segments = [s for s in arm.robot.segments if isinstance(s, BellowsSegment)]
+        self._arm = arm
+        self._matrix = np.zeros((arm.n_actuators, 3 * arm.n_segments))  # B
+        for i, (segment, columns) in enumerate(zip(segments, arm.columns, strict=True)):
+            bellows = segment.actuators
+            self._matrix[columns, 3 * i : 3 * i + 3] = pcc.lengths_matrix(
+                bellows.angles_rad, bellows.centre_radius_m
+            )
+        self._areas_m2 = np.repeat(
+            [s.actuators.effective_area_m2 for s in segments], [len(s.chambers) for s in segments]
+        )
+        times_s = np.repeat([s.damping_time_s for s in segments], 3)
+        self._damping_s = np.sqrt(np.outer(times_s, times_s))
+        self._masses_kg = _masses_kg(arm, segments)
+        self._gravity_m_s2 = arm.base_pose[:3, :3].T @ [0.0, 0.0, -GRAVITY_M_S2]
+        self._steps = np.tile([STEP_RAD, STEP_RAD, STEP_M], arm.n_segments)
+        units = np.diag(self._steps)
+        self._pairs = np.tril_indices(len(units), -1)
+        self._changes = np.concatenate(
+            [
+                np.zeros((1, len(units))),
+                units,
+                -units,
+                units[self._pairs[0]] + units[self._pairs[1]],
+            ]
+        )
+        self._near_m = POSTURE_SHARE * np.ptp(arm.length_limits_m, axis=0)
+        self._postures: deque[_Posture] = deque(maxlen=MAX_POSTURES)
+
+    def at(self, lengths_m: np.ndarray) -> LoadedTip:
+        """Return the tip at actuator lengths [m], (n,)."""
+        posture = self._posture(lengths_m)
+        arcs = posture.arcs + posture.slope @ (lengths_m - posture.lengths_m)
+        shape = self._arm.at(self._matrix @ arcs)
+        return LoadedTip(shape.tip_m, shape.tip_jacobian @ self._matrix @ posture.slope)
+
+    def modes(self, lengths_m: np.ndarray) -> SwingModes:
+        """Return the slow modes at actuator lengths [m], (n,)."""
+        return self._posture(lengths_m).modes
+
+    def _posture(self, lengths_m: np.ndarray) -> _Posture:
+        """Return the nearest posture, a new one if it is not near."""
+        if not self._postures:
+            start = self._arm.at(lengths_m).arcs.ravel()
+        else:
+            away_m = np.abs(np.array([p.lengths_m for p in self._postures]) - lengths_m)
+            distances = (away_m / self._near_m).max(axis=1)
+            nearest = self._postures[int(np.argmin(distances))]
+            if distances.min() < 1.0:
+                return nearest
+            start = nearest.arcs + nearest.slope @ (lengths_m - nearest.lengths_m)
+        self._postures.append(self._solve(lengths_m, start))
+        return self._postures[-1]
+
+    def _solve(self, lengths_m: np.ndarray, arcs: np.ndarray) -> _Posture:
+        """Return the posture at actuator lengths, by Newton's method from arcs (3 s,)."""
+        set_pa, set_slopes = self._pressures(lengths_m)
+        b, areas_m2 = self._matrix, self._areas_m2
+        for _ in range(MAX_STEPS):
+            places_m = self._places(arcs)
+            gradient, hessian = self._gravity(places_m)
+            pressures_pa, slopes = self._pressures(b @ arcs)
+            springs = (b.T * (areas_m2 * slopes)) @ b
+            force = b.T @ (areas_m2 * (set_pa - pressures_pa)) - gradient
+            change = np.linalg.solve(springs + hessian, force)
+            largest = float(np.abs(change).max())
+            arcs = arcs + change * min(1.0, MAX_CHANGE / max(largest, TOLERANCE))
+            if largest < TOLERANCE:
+                break
+        n, stiffness = len(arcs), springs + hessian
+        slope = np.linalg.solve(stiffness, b.T * (areas_m2 * set_slopes))
+        moved_m = places_m[1 : n + 1] - places_m[n + 1 : 2 * n + 1]
+        jacobians = moved_m / (2.0 * self._steps[:, None, None])  # (3 s, masses, 3)
+        mass = np.einsum('imx,m,jmx->ij', jacobians, self._masses_kg, jacobians)
+        modes = modes_of(stiffness, self._damping_s * springs, mass, jacobians[:, -1].T, slope)
+        return _Posture(lengths_m, arcs, slope, modes)
+
+    def _pressures(self, lengths_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return p [Pa] and its slope [Pa/m]; the tangent beyond the calibrated range."""
+        curve = self._arm.curve
+        inside_m = np.clip(lengths_m, *curve.length_range_m)
+        pressures_pa = curve.pressures(inside_m)
+        slopes = 1.0 / curve.slopes(pressures_pa)
+        return pressures_pa + slopes * (lengths_m - inside_m), slopes
+
+    def _places(self, arcs: np.ndarray) -> np.ndarray:
+        """Return the places of the masses [m], (changes, masses, 3), at and about arcs."""
+        shapes = self._arm.at((arcs + self._changes) @ self._matrix.T)
+        return np.concatenate([shapes.section_poses[..., :3, 3], shapes.tip_m[:, None]], axis=1)
+
+    def _gravity(self, places_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return gradient and Hessian of the potential by the arcs, (3 s,) and (3 s, 3 s)."""
+        energies_j = -(places_m @ self._gravity_m_s2) @ self._masses_kg
+        n, h, (i, j) = len(self._steps), self._steps, self._pairs
+        changes_j = energies_j[1:] - energies_j[0]
+        up, down, both = np.split(changes_j, [n, 2 * n])
+        hessian = np.diag((up + down) / h**2)
+        hessian[i, j] = hessian[j, i] = (both - up[i] - up[j]) / (h[i] * h[j])
+        return (up - down) / (2.0 * h), hessian
+
+
+def _masses_kg(arm: BellowsArm, segments: list[BellowsSegment]) -> np.ndarray:
+    """Return the masses [kg] at the section poses of the arm and at its tip."""
+    found = [0.0]
+    for segment in segments:
+        section_kg = segment.mass_kg / segment.sections
+        found[-1] += section_kg / 2.0
+        found += [section_kg] * (segment.sections - 1) + [section_kg / 2.0]
+        if segment.rigid_length_m > 0.0:
+            found.append(0.0)
+        found[-1] += segment.disc.mass_kg
+    at_tip = [part.mass_kg for part in (arm.robot.ring, arm.robot.tip) if part is not None]
+    return np.array([*found, sum(at_tip)])
