@@ -62,6 +62,7 @@ setup(
             'all = soft_arm_experiments.cli.experiment:all_experiments',
             'bend = soft_arm_experiments.cli.experiment:bend',
             'deflection = soft_arm_experiments.cli.experiment:deflection',
+            'plants = soft_arm_experiments.cli.experiment_plants:main',
             'reach = soft_arm_experiments.cli.experiment_reach:main',
             'ring = soft_arm_experiments.cli.experiment_ring:main',
         ],

@@ -28,6 +28,7 @@ class Move:
         duration_s: Time from the goal to its end [s].
         problem: Reason of a failure; empty if the controller reached the target.
         settled_s: Settling time to within 2 % of the step [s]; None if it was not reached.
+        swing_m: Largest distance of the held tip from its mean position [m].
     """
 
     target_m: np.ndarray
@@ -35,6 +36,7 @@ class Move:
     duration_s: float
     problem: str
     settled_s: float | None = None
+    swing_m: float = 0.0
 
     @property
     def error_m(self) -> float:
@@ -105,11 +107,13 @@ def _move(
     rig.wait_until(stop_s)
     times_s, tips_m = rig.tips(start_s, stop_s)
     scored_m = end_of_step_m(times_s, tips_m, stop_s)
+    held_m = tips_m[times_s >= end_s]
+    swing_m = float(np.linalg.norm(held_m - held_m.mean(axis=0), axis=1).max())
     settled_s = settling_time_s(times_s - start_s, tips_m, tips_m[0], target_m)
     if problem:  # as an operator: to ambient pressures, with the ring in view
         rest_m = arm.lengths(np.zeros(arm.n_actuators))
         _run(rig, arm.at(rest_m).tip_m, rest_m, True, tolerance_m, timeout_s)
-    return Move(target_m, scored_m, end_s - start_s, problem, settled_s)
+    return Move(target_m, scored_m, end_s - start_s, problem, settled_s, swing_m)
 
 
 def _run(
