@@ -124,7 +124,8 @@ class BiasFilter:
 
         Args:
             ahead_s: Time until the change acts [s].
-            added_ratio: Added damping ratio of each mode.
+            added_ratio: Added damping ratio of each mode. The lengths oppose the velocity of the
+                arm, in steady motion too.
         """
         velocities_m_s = self._modes.moved(self._swing_now(), ahead_s)[N_MODES:]
         wanted_m = -2.0 * added_ratio / self._modes.omega_rad_s * velocities_m_s

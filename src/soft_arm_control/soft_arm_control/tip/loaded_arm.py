@@ -11,8 +11,8 @@ and moves about this shape, by b = a - a(L), as
 
     M b'' + damping_time K b' + (K + d2V/da2) b = 0,      K = B^T A p' B,
 
-with the mass matrix M of the point masses. The force law of the bellows is that of
-`soft_arm_physics.actuation.bellows`. See `swing_modes` for the modes.
+with the mass matrix M of the point masses. Gravity acts along -z of the base's parent frame. The
+simulator uses the same force law (`soft_arm_physics.actuation.bellows`).
 
 Shape and modes are computed at postures, the latest of which are kept. Near a posture a is
 linear in L.
@@ -26,7 +26,6 @@ import numpy as np
 from soft_arm_control.tip.swing_modes import SwingModes, modes_of
 from soft_arm_description.segments import BellowsSegment
 from soft_arm_kinematics.arm import BellowsArm
-from soft_arm_kinematics.segments import pcc
 
 GRAVITY_M_S2 = 9.81
 STEP_RAD, STEP_M = 1e-3, 1e-4  # of finite differences
@@ -58,12 +57,8 @@ class LoadedArm:
     def __init__(self, arm: BellowsArm):
         segments = [s for s in arm.robot.segments if isinstance(s, BellowsSegment)]
         self._arm = arm
-        self._matrix = np.zeros((arm.n_actuators, 3 * arm.n_segments))  # B
-        for i, (segment, columns) in enumerate(zip(segments, arm.columns, strict=True)):
-            bellows = segment.actuators
-            self._matrix[columns, 3 * i : 3 * i + 3] = pcc.lengths_matrix(
-                bellows.angles_rad, bellows.centre_radius_m
-            )
+        units = np.eye(3 * arm.n_segments).reshape(-1, arm.n_segments, 3)
+        self._matrix = arm.lengths_from_arcs(units).T  # B
         self._areas_m2 = np.repeat(
             [s.actuators.effective_area_m2 for s in segments], [len(s.chambers) for s in segments]
         )
@@ -72,14 +67,14 @@ class LoadedArm:
         self._masses_kg = _masses_kg(arm, segments)
         self._gravity_m_s2 = arm.base_pose[:3, :3].T @ [0.0, 0.0, -GRAVITY_M_S2]
         self._steps = np.tile([STEP_RAD, STEP_RAD, STEP_M], arm.n_segments)
-        units = np.diag(self._steps)
-        self._pairs = np.tril_indices(len(units), -1)
+        changes = np.diag(self._steps)
+        self._pairs = np.tril_indices(len(changes), -1)
         self._changes = np.concatenate(
             [
-                np.zeros((1, len(units))),
-                units,
-                -units,
-                units[self._pairs[0]] + units[self._pairs[1]],
+                np.zeros((1, len(changes))),
+                changes,
+                -changes,
+                changes[self._pairs[0]] + changes[self._pairs[1]],
             ]
         )
         self._near_m = POSTURE_SHARE * np.ptp(arm.length_limits_m, axis=0)

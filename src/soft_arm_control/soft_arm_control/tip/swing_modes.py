@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 N_MODES = 2  # the tip swings in the two directions across the arm
-MIN_FREQUENCY_HZ = 0.2
+MIN_FREQUENCY_HZ = 0.2  # also where gravity exceeds the stiffness
 MAX_DAMPING_RATIO = 0.95
 
 
@@ -15,7 +15,8 @@ class SwingModes:
     """Modes of damped oscillation, k of them, slowest first.
 
     A modal coordinate is the distance [m] of the tip from its quasi-static position along `tip`.
-    The state of all modes is (2k,): displacements [m], then velocities [m/s].
+    The state of all modes is (2k,): displacements [m], then velocities of the arm [m/s]. A motion
+    of the quasi-static position changes the displacements, not the velocities.
 
     Attributes:
         omega_rad_s: Angular frequencies without damping [rad/s], (k,).

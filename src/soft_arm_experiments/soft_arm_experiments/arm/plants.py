@@ -1,7 +1,7 @@
 """The closed loop on many virtual arms, each in a process: experiments and random targets."""
 
 import multiprocessing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ EXPERIMENTS = ('bend', 'deflection')
 
 @dataclass(frozen=True)
 class Setup:
-    """What all plants have in common.
+    """Settings of all plants.
 
     Attributes:
         rig: Folder of a calibrated rig.
@@ -105,14 +105,8 @@ def summary(plants: Sequence[dict]) -> dict:
 
     Moves that fail count with the error that they leave, and have no duration.
     """
-    steps_m = [e for p in plants for errors_m in p['errors_m'].values() for e in errors_m]
-    ratios = [ratio for p in plants for ratio in p['settling']]
+    steps_m, ratios, reach_m, reach_s, swing_m = _series(plants)
     settled = [ratio for ratio in ratios if ratio is not None]
-    reach_m = [e for p in plants for e in p['reach_m']]
-    reach_s = [s for p in plants for s in p['reach_s'] if s is not None]
-    swing_m = [
-        s for p in plants for s, t in zip(p['swing_m'], p['reach_s'], strict=True) if t is not None
-    ]
     return {
         'steps': len(steps_m),
         'steps_mean_m': _value(np.mean, steps_m),
@@ -132,23 +126,39 @@ def summary(plants: Sequence[dict]) -> dict:
     }
 
 
+def _series(plants: Iterable[dict]) -> tuple[list, ...]:
+    """Return errors of steps, settling, and errors, times and swing of targets, of all plants.
+
+    Times and swing are those of the targets that were reached.
+    """
+    plants = list(plants)
+    moves = [
+        move for p in plants for move in zip(p['reach_m'], p['reach_s'], p['swing_m'], strict=True)
+    ]
+    reached = [move for move in moves if move[1] is not None]
+    return (
+        [e for p in plants for errors_m in p['errors_m'].values() for e in errors_m],
+        [ratio for p in plants for ratio in p['settling']],
+        [move[0] for move in moves],
+        [move[1] for move in reached],
+        [move[2] for move in reached],
+    )
+
+
 def _value(of: Callable, values: list[float]) -> float | None:
     return float(of(values)) if values else None
 
 
 def draw(plants: dict[int, dict], path: Path) -> None:
     """Draw errors, settling times and swing of all plants, sorted, and their distribution."""
-    series = {
-        'end of the steps [mm]': [
-            1e3 * e for p in plants.values() for errors in p['errors_m'].values() for e in errors
-        ],
-        'random targets [mm]': [1e3 * e for p in plants.values() for e in p['reach_m']],
-        "settling time over the valves' limit": [
-            ratio for p in plants.values() for ratio in p['settling'] if ratio is not None
-        ],
-        'swing after settling [mm]': [1e3 * s for p in plants.values() for s in p['swing_m']],
+    steps_m, ratios, reach_m, _, swing_m = _series(plants.values())
+    series: dict[str, np.ndarray] = {
+        'end of the steps [mm]': 1e3 * np.array(steps_m),
+        'random targets [mm]': 1e3 * np.array(reach_m),
+        "settling time over the valves' limit": np.array([r for r in ratios if r is not None]),
+        'swing after settling [mm]': 1e3 * np.array(swing_m),
     }
-    shown = {name: values for name, values in series.items() if values}
+    shown = {name: values for name, values in series.items() if len(values)}
     figure, axes = plt.subplots(1, len(shown), figsize=(4 * len(shown), 3.2), squeeze=False)
     for axis, (name, values) in zip(axes[0], shown.items(), strict=True):
         axis.step(np.sort(values), np.arange(1, len(values) + 1) / len(values), where='post')

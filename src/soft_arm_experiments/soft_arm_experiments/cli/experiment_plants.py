@@ -22,8 +22,8 @@ def main(argv: list[str] | None = None) -> int:
         prog='softarm experiment plants',
         description="Run the arm paper's bend and deflection in closed loop and move to random "
         'targets, on many virtual arms, each of which deviates from the robot file in its own '
-        'way. Nothing needs to run. Writes OUT/plants.json and OUT/plants.png. A plant takes about '
-        'a minute of one core.',
+        'way. Nothing needs to run. Writes OUT/plants.json and OUT/plants.png. With --tip-source '
+        'pose, a plant takes about half a minute of one core; with images, several minutes.',
         epilog='example: softarm experiment plants --seeds 101..140',
     )
     add_robot(parser)

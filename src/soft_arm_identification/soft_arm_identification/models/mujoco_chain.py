@@ -103,7 +103,7 @@ class MujocoChain:
 
     @property
     def parameters(self) -> dict[str, Parameter]:
-        """The fitted parameters: those of `ConstantCurvature`, and of the chain.
+        """The fitted parameters of `ConstantCurvature` and of the chain.
 
         frequency: First natural frequency, were all sections as stiff as the first one.
         retardation: Damping over stiffness.
