@@ -156,6 +156,7 @@ def _do(options: Namespace, plan: 'Plan', table: 'Table', waiting: list[int]) ->
     ):
         prepare(client, plan.study.experiment)
         start_s = time.monotonic()
+        start_cores = sum(client.nthreads().values())
 
         def store(rows: list) -> None:
             nonlocal run_s
@@ -164,7 +165,8 @@ def _do(options: Namespace, plan: 'Plan', table: 'Table', waiting: list[int]) ->
             bar.update(len(rows))
 
         run_all(client, plan, waiting, store)
-        cores = sum(client.nthreads().values())
+        # A worker that has died may not be replaced yet; others may have joined a cluster.
+        cores = max(start_cores, sum(client.nthreads().values()))
         busy = run_s / (cores * (time.monotonic() - start_s))
     return {'done_now': len(waiting), 'cores': cores, 'cores_used_fraction': round(busy, 3)}
 

@@ -91,6 +91,14 @@ def test_failures_and_dead_workers_are_rows_and_the_rest_is_drawn(study, tmp_pat
     assert json.loads(again.stdout)['done_now'] == 0
 
 
+@pytest.mark.parametrize('workers', [1, 2])
+def test_a_worker_that_dies_in_the_last_run_is_counted_as_a_core(study, tmp_path, workers):
+    file = study('divide', {'a': 2, 'b': 0}, {'grid': {'parameters.b': [2]}})
+    done = softarm_study(file, '--workers', workers, '--json', cwd=tmp_path, code=1)
+    summary = json.loads(done.stdout)
+    assert (summary['runs'], summary['failed'], summary['cores']) == (1, 1, workers)
+
+
 def test_a_killed_study_goes_on_where_it_was(study, tmp_path):
     n_runs, log = 200, tmp_path / 'log'
     grid = {'parameters.a': {'low': 0, 'high': n_runs - 1, 'count': n_runs, 'whole': True}}
