@@ -10,6 +10,7 @@ from typing import Any
 
 from soft_arm_control.cli.arguments import add_namespace
 from soft_arm_control.errors import ControlError
+from soft_arm_control.tip.goal import MAX_PAYLOAD_KG
 from soft_arm_control.tip.path_file import COLUMNS, MAX_COORDINATE_M, MAX_TIME_S, read_path
 from soft_arm_io.command_line import CommandLine, input_file, number_in
 
@@ -73,6 +74,13 @@ def _parser() -> CommandLine:
         '--velocity-scaling', type=number_in(0.01, 1.0), default=1.0, metavar='SHARE',
         help='share of the greatest velocity, at most 1 (default: %(default)s)',
     )  # fmt: skip
+    parser.add_argument(
+        '--payload-kg',
+        type=number_in(0.0, MAX_PAYLOAD_KG),
+        default=0.0,
+        metavar='MASS',
+        help='mass at the tip besides that in the robot file [kg] (default: %(default)s)',
+    )
     add_namespace(parser, 'soft_arm')
     parser.add_json()
     return parser
@@ -113,11 +121,12 @@ def _move(options: argparse.Namespace) -> int:
                 progress.show,
                 options.open_loop,
                 options.velocity_scaling,
+                options.payload_kg,
             )
         else:
             times_s, points_m = path
             waypoints = [tip_target(point_m, frame=options.frame) for point_m in points_m]
-            result = arm.follow(times_s, waypoints, progress.show)
+            result = arm.follow(times_s, waypoints, progress.show, options.payload_kg)
     progress.end()
     if options.json:
         print(json.dumps(_fields(result)))

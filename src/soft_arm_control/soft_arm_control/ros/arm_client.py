@@ -31,6 +31,7 @@ class ArmClient(Session):
         on_feedback: OnFeedback,
         open_loop: bool = False,
         velocity_scaling: float = 1.0,
+        payload_kg: float = 0.0,
     ) -> MoveTip.Result:
         """Bring the tip to a target; 0 takes the node's default tolerance [m] and timeout [s].
 
@@ -42,6 +43,7 @@ class ArmClient(Session):
             timeout_s=timeout_s,
             open_loop=open_loop,
             max_velocity_scaling_factor=velocity_scaling,
+            payload_kg=payload_kg,
         )
         return self.act(
             MoveTip,
@@ -52,14 +54,20 @@ class ArmClient(Session):
         )
 
     def follow(
-        self, times_s: Sequence[float], waypoints: Sequence[TipTarget], on_feedback: OnFeedback
+        self,
+        times_s: Sequence[float],
+        waypoints: Sequence[TipTarget],
+        on_feedback: OnFeedback,
+        payload_kg: float = 0.0,
     ) -> FollowPath.Result:
         """Follow a path: one waypoint at each of the times [s] from the start."""
         count = len(waypoints)
         return self.act(
             FollowPath,
             'follow_path',
-            FollowPath.Goal(waypoints=list(waypoints), times_s=list(times_s)),
+            FollowPath.Goal(
+                waypoints=list(waypoints), times_s=list(times_s), payload_kg=payload_kg
+            ),
             MAX_GOAL_S,
             lambda f: on_feedback(f'waypoint {f.waypoint + 1} of {count}', f.error_m, f.elapsed_s),
         )

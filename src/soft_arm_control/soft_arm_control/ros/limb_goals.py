@@ -112,6 +112,8 @@ class TendonArm:
         request = job.handle.request
         if len(request.target.lengths_m):
             raise GoalError('lengths_m are of bellows, this arm has tendons: leave them empty')
+        if request.payload_kg:
+            raise GoalError(f'payload_kg = {request.payload_kg}: only an arm of bellows takes one')
         tolerance_m = limit('tolerance_m', request.tolerance_m, self._tolerance_m)
         timeout_s = limit('timeout_s', request.timeout_s, self._timeout_s)
         scaling = velocity_scaling(request)

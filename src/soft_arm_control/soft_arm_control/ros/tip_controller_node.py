@@ -120,6 +120,8 @@ class TipControllerNode(Node):
         for percent in (50, 99) if self._latencies_s else ():
             latency_s = float(np.percentile(self._latencies_s, percent))
             values[f'image_to_command_p{percent}_s'] = latency_s
+        if payload := self._controller.payload_kg:
+            values |= zip(('payload_estimate_kg', 'payload_deviation_kg'), payload, strict=True)
         values['known_configurations'] = len(self._controller.residual_model)
         values['last_goal'] = self._goals.runner.failure or 'none failed'
         if reason := self._not_ready_reason():

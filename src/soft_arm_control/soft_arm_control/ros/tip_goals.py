@@ -1,7 +1,8 @@
 """Prepare goals of `move_tip` and `follow_path` and start them on the tip controller.
 
 Message -> points in the arm's base frame through tf -> actuator lengths of the first point from
-`solve_ik`, with the held segments -> trajectory (`plan`) -> `TipController`, which tracks it.
+`solve_ik`, with the held segments -> trajectory under gravity (`plan`) -> `TipController`, which
+tracks it.
 """
 
 from collections.abc import Callable, Sequence
@@ -127,19 +128,21 @@ class TipGoals:
                 'a later waypoint, or a target with lengths_m, has an axis: only inverse '
                 'kinematics of the first target takes one; leave the axis zero'
             )
+        start_m = self._present_m()
         if points_m and not lengths_m[0]:
-            lengths_m[0] = await self._solve_ik(job, points_m[0], axes[0])
+            start_m = await self._solve_ik(job, points_m[0], axes[0])
         goal = plan(
             self._arm,
             points_m,
             lengths_m,
             times_s,
             request.held_segments,
-            self._present_m(),
+            start_m,
             tolerance_m,
             timeout_s,
             request.open_loop,
             scaling,
+            request.payload_kg,
         )
         self._check_view(goal)
         self._controller.start(goal, self._node.now_s())
@@ -160,8 +163,12 @@ class TipGoals:
         for point_m in goal.points_m:
             view.check(point_m)
 
-    async def _solve_ik(self, job: Job, point_m: np.ndarray, axis: np.ndarray) -> list[float]:
-        """Return the best lengths [m] from `solve_ik`; the control loop continues meanwhile."""
+    async def _solve_ik(self, job: Job, point_m: np.ndarray, axis: np.ndarray) -> np.ndarray:
+        """Return the best lengths [m] from `solve_ik`; the control loop continues meanwhile.
+
+        `solve_ik` has no load. Where it has no solution, the arm under gravity may have one near
+        the present lengths, which are returned then.
+        """
         present_m = self._present_m()
         if not await job.until(lambda: self.ik_ready, IK_SERVICE_TIMEOUT_S):
             raise IkUnavailableError(
@@ -188,11 +195,14 @@ class TipGoals:
         answer = future.result()
         if answer.error_code == SolveIK.Response.INVALID_TARGET:
             raise GoalError(answer.error_msg)
+        outside = answer.error_code == SolveIK.Response.OUTSIDE_WORKSPACE
+        if outside and not np.any(axis):
+            return present_m
         if answer.error_code or not answer.solutions:
             raise OutsideWorkspaceError(
                 answer.error_msg or 'inverse kinematics found no solution: choose another target'
             )
-        return list(answer.solutions[0].lengths_m)
+        return np.array(answer.solutions[0].lengths_m)
 
     def _present_m(self) -> np.ndarray:
         measured_pa = self._controller.measured_pa

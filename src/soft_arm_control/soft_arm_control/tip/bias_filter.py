@@ -131,6 +131,35 @@ class BiasFilter:
         wanted_m = -2.0 * added_ratio / self._modes.omega_rad_s * velocities_m_s
         return self._modes.lengths @ wanted_m
 
+    def set_payload(self, payload_kg: float) -> None:
+        """Set the mass at the tip [kg] besides that of the robot file; the tip does not jump."""
+        before = self.model
+        if payload_kg == before.payload_kg:
+            return
+        self.model = LoadedArm(self._arm, payload_kg)
+        if not self._history:
+            return
+        lengths_m = self._history[-1].lagged_m
+        change_m = self.model.at(lengths_m).tip_m - before.at(lengths_m).tip_m
+        self._state[:3] -= change_m
+        self._covariance[:3, :3] += np.outer(change_m, change_m)
+        if self._last is not None:
+            self._last = self._last[0], self._last[1] + change_m
+        self._rejected_m.clear()
+
+    def payload_kg(self) -> tuple[float, float] | None:
+        """Return the mass at the tip that explains the bias, and its standard deviation [kg].
+
+        The deviation is small where the model error without the load was learned. None in motion.
+        """
+        if not self.at_rest:
+            return None
+        lengths_m = self._history[-1].lagged_m
+        sag = self.model.tip_per_payload(lengths_m)
+        deviation_m = math.hypot(self._residual_model.deviation_m(lengths_m), self.deviation_m)
+        found_kg = self.model.payload_kg + float(sag @ self._state[:3]) / float(sag @ sag)
+        return found_kg, deviation_m / float(np.linalg.norm(sag))
+
     def add_pressures(self, stamp_s: float, pressures_pa: np.ndarray) -> bool:
         """Add measured gauge pressures [Pa], shape (n,); return whether they were used.
 

@@ -118,6 +118,12 @@ class TipController:
         return self._measured_pa
 
     @property
+    def payload_kg(self) -> tuple[float, float] | None:
+        """Return the estimated mass at the tip and its standard deviation [kg], in closed loop."""
+        closed = self._goal is not None and not self._goal.open_loop
+        return self._bias_filter.payload_kg() if closed else None
+
+    @property
     def target_m(self) -> np.ndarray | None:
         """Return the target of the last tick [m], shape (3,); None without a goal."""
         return self._target_m if self._goal is not None else None
@@ -187,9 +193,11 @@ class TipController:
         if (
             before is not None
             and not before.open_loop
+            and before.payload_kg == goal.payload_kg  # else the load may hang there already
             and self._bias_filter.deviation_m < s.max_learned_deviation_m
         ):
             self._bias_filter.learn()
+        self._bias_filter.set_payload(goal.payload_kg)
         if self._shaper is None:
             self._shaper = CommandShaper(
                 self._dynamics, self._arm.pressure_limits_pa, self._measured_pa

@@ -7,6 +7,8 @@ import numpy as np
 
 from soft_arm_control.errors import GoalError
 
+MAX_PAYLOAD_KG = 10.0
+
 
 @dataclass(frozen=True)
 class Goal:
@@ -22,6 +24,7 @@ class Goal:
         timeout_s: Time that the tip has to settle after the last waypoint [s].
         open_loop: Go to the preferred lengths by the model, without feedback from the camera.
         velocity_scaling: Share of the valves' rate limit that the move uses, at most 1.
+        payload_kg: Mass at the tip besides that of the robot file [kg].
     """
 
     points_m: np.ndarray
@@ -32,6 +35,7 @@ class Goal:
     timeout_s: float
     open_loop: bool = False
     velocity_scaling: float = 1.0
+    payload_kg: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ('points_m', 'lengths_m', 'times_s', 'tolerance_m', 'timeout_s'):

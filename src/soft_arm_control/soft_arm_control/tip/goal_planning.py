@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 
 from soft_arm_control.errors import GoalError, OutsideWorkspaceError
 from soft_arm_control.tip.differential_ik import differential_ik
-from soft_arm_control.tip.goal import Goal
+from soft_arm_control.tip.goal import MAX_PAYLOAD_KG, Goal
+from soft_arm_control.tip.loaded_arm import LoadedArm
 from soft_arm_description.robot import Robot
 from soft_arm_kinematics.arm import BellowsArm
 
@@ -61,23 +62,25 @@ def plan(
     lengths_m: Sequence[Sequence[float] | np.ndarray],
     times_s: ArrayLike,
     held_segments: list[str],
-    present_m: np.ndarray,
+    start_m: np.ndarray,
     tolerance_m: float,
     timeout_s: float,
     open_loop: bool,
     velocity_scaling: float = 1.0,
+    payload_kg: float = 0.0,
 ) -> Goal:
-    """Solve the model for the lengths of each waypoint, starting at the solution before.
+    """Solve the loaded arm for the lengths of each waypoint, starting at the solution before.
 
     Args:
-        arm: The model.
+        arm: The arm.
         points_m: Tip positions [m].
         lengths_m: Preferred lengths [m] of each point; an empty sequence where there are none.
         times_s: Times of the waypoints [s].
         held_segments: Segments that the feedback must not move. They go to the preferred lengths;
-            without these they keep their present lengths.
-        present_m: Measured lengths [m]; the search starts there.
-        tolerance_m, timeout_s, open_loop, velocity_scaling: As in `Goal`.
+            without these they keep their lengths of the start.
+        start_m: Lengths [m] at which the search starts: the measured ones, or a solution of inverse
+            kinematics without load.
+        tolerance_m, timeout_s, open_loop, velocity_scaling, payload_kg: As in `Goal`.
 
     Raises:
         GoalError: If a value is not finite, an array has the wrong size, or a length is outside
@@ -87,12 +90,16 @@ def plan(
     free = free_actuators(arm.robot, held_segments)
     if not points_m:
         raise GoalError('no waypoints: give at least 1')
+    if not 0.0 <= payload_kg <= MAX_PAYLOAD_KG:
+        raise GoalError(f'payload_kg = {payload_kg}: give a mass from 0 to {MAX_PAYLOAD_KG:g} kg')
     targets_m = [checked_point(p) for p in points_m]
-    now_m = np.clip(present_m, *arm.length_limits_m)
+    now_m = np.clip(start_m, *arm.length_limits_m)
+    model = LoadedArm(arm, payload_kg)
     found_m = []
     for point_m, given_m in zip(targets_m, lengths_m, strict=True):
-        start_m = now_m if len(given_m) == 0 else _checked_lengths(arm, given_m)
-        now_m = start_m if open_loop and len(given_m) else _solve(arm, start_m, point_m, free)
+        now_m = now_m if len(given_m) == 0 else _checked_lengths(arm, given_m)
+        if not (open_loop and len(given_m)):
+            now_m = _solve(model, now_m, point_m, arm.length_limits_m, free)
         found_m.append(now_m)
     return Goal(
         np.array(targets_m),
@@ -103,6 +110,7 @@ def plan(
         timeout_s,
         open_loop,
         velocity_scaling,
+        payload_kg,
     )
 
 
@@ -125,13 +133,17 @@ def _checked_lengths(arm: BellowsArm, values_m: ArrayLike) -> np.ndarray:
 
 
 def _solve(
-    arm: BellowsArm, start_m: np.ndarray, point_m: np.ndarray, free: np.ndarray
+    model: LoadedArm,
+    start_m: np.ndarray,
+    point_m: np.ndarray,
+    limits_m: np.ndarray,
+    free: np.ndarray,
 ) -> np.ndarray:
     lengths_m = start_m
     error_m = np.inf
     for _ in range(MAX_JACOBIANS):
         lengths_m, error_m = differential_ik(
-            arm, lengths_m, point_m, start_m, arm.length_limits_m, free, STEPS_PER_JACOBIAN
+            model, lengths_m, point_m, start_m, limits_m, free, STEPS_PER_JACOBIAN
         )
         if error_m < MAX_MODEL_ERROR_M / 10:
             break

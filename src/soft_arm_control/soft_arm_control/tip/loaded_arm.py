@@ -48,15 +48,19 @@ class _Posture:
     lengths_m: np.ndarray  # L (n,)
     arcs: np.ndarray  # a (3 s,)
     slope: np.ndarray  # da/dL (3 s, n)
+    tip_per_payload: np.ndarray  # displacement of the tip per mass at the tip [m/kg], (3,)
     modes: SwingModes
 
 
 class LoadedArm:
-    """Model of the tip of an arm under gravity, as a function of the actuator lengths L [m]."""
+    """Model of the tip of an arm under gravity, as a function of the actuator lengths L [m].
 
-    def __init__(self, arm: BellowsArm):
+    `payload_kg` is a mass at the tip besides those of the robot file.
+    """
+
+    def __init__(self, arm: BellowsArm, payload_kg: float = 0.0):
         segments = [s for s in arm.robot.segments if isinstance(s, BellowsSegment)]
-        self._arm = arm
+        self._arm, self.payload_kg = arm, payload_kg
         units = np.eye(3 * arm.n_segments).reshape(-1, arm.n_segments, 3)
         self._matrix = arm.lengths_from_arcs(units).T  # B
         self._areas_m2 = np.repeat(
@@ -65,6 +69,7 @@ class LoadedArm:
         times_s = np.repeat([s.damping_time_s for s in segments], 3)
         self._damping_s = np.sqrt(np.outer(times_s, times_s))
         self._masses_kg = _masses_kg(arm, segments)
+        self._masses_kg[-1] += payload_kg
         self._gravity_m_s2 = arm.base_pose[:3, :3].T @ [0.0, 0.0, -GRAVITY_M_S2]
         self._steps = np.tile([STEP_RAD, STEP_RAD, STEP_M], arm.n_segments)
         changes = np.diag(self._steps)
@@ -90,6 +95,10 @@ class LoadedArm:
     def modes(self, lengths_m: np.ndarray) -> SwingModes:
         """Return the slow modes at actuator lengths [m], (n,)."""
         return self._posture(lengths_m).modes
+
+    def tip_per_payload(self, lengths_m: np.ndarray) -> np.ndarray:
+        """Return the displacement of the tip per mass at the tip [m/kg], (3,)."""
+        return self._posture(lengths_m).tip_per_payload
 
     def _posture(self, lengths_m: np.ndarray) -> _Posture:
         """Return the nearest posture, a new one if it is not near."""
@@ -125,8 +134,10 @@ class LoadedArm:
         moved_m = places_m[1 : n + 1] - places_m[n + 1 : 2 * n + 1]
         jacobians = moved_m / (2.0 * self._steps[:, None, None])  # (3 s, masses, 3)
         mass = np.einsum('imx,m,jmx->ij', jacobians, self._masses_kg, jacobians)
-        modes = modes_of(stiffness, self._damping_s * springs, mass, jacobians[:, -1].T, slope)
-        return _Posture(lengths_m, arcs, slope, modes)
+        tip = jacobians[:, -1]
+        modes = modes_of(stiffness, self._damping_s * springs, mass, tip.T, slope)
+        per_payload = tip.T @ np.linalg.solve(stiffness, tip @ self._gravity_m_s2)
+        return _Posture(lengths_m, arcs, slope, per_payload, modes)
 
     def _pressures(self, lengths_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return p [Pa] and its slope [Pa/m]; the tangent beyond the calibrated range."""

@@ -49,13 +49,22 @@ class ResidualModel:
         kept = slice(max(0, stop - CAPACITY + 1), stop)
         self._x = np.vstack((self._x[kept], x))
         self._errors_m = np.vstack((self._errors_m[kept], error_m))
-        gram = self._kernel(self._x) + NOISE_M**2 * np.eye(len(self._x))
-        self._weights_m = np.linalg.solve(gram, self._errors_m)
+        self._weights_m = np.linalg.solve(self._gram(), self._errors_m)
 
     def at(self, lengths_m: np.ndarray) -> np.ndarray:
         """Return the expected error [m], shape (3,); zero before the first sample."""
         x = lengths_m / LENGTH_SCALE_M
         return self._kernel(x[None])[0] @ self._weights_m
+
+    def deviation_m(self, lengths_m: np.ndarray) -> float:
+        """Return the standard deviation of the error [m] in each direction."""
+        x = lengths_m / LENGTH_SCALE_M
+        known = self._kernel(x[None])[0]
+        explained_m2 = float(known @ np.linalg.solve(self._gram(), known))
+        return float(np.sqrt(max(0.0, CONSTANT_M**2 + LOCAL_M**2 - explained_m2)))
+
+    def _gram(self) -> np.ndarray:
+        return self._kernel(self._x) + NOISE_M**2 * np.eye(len(self._x))
 
     def _kernel(self, x: np.ndarray) -> np.ndarray:
         square = np.sum((x[:, None] - self._x[None]) ** 2, axis=-1)

@@ -8,6 +8,7 @@ import math
 import signal
 import threading
 
+import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import Point, TransformStamped
@@ -91,10 +92,18 @@ def test_an_older_goal_does_not_start_after_a_newer_one_that_needed_no_inverse_k
 def test_a_goal_waits_for_inverse_kinematics_and_commands_what_it_answers(rig):
     result = rig.move()
     assert 'solve_ik' not in result.error_msg
-    commanded_pa = rig.commands[
-        -1
-    ].pressures_pa  # vacuum, the same in all bellows: they are to be equal and shorter than at rest
-    assert max(commanded_pa) < 0.0 and max(commanded_pa) - min(commanded_pa) < 1.0
+    # The target is above the tip on the axis: vacuum, the same in all bellows of a module.
+    commanded_pa = np.reshape(rig.commands[-1].pressures_pa, (2, 3))
+    assert commanded_pa.max() < 0.0 and np.ptp(commanded_pa, axis=1).max() < 1.0
+
+
+def test_a_payload_needs_more_vacuum_and_one_that_is_no_mass_is_refused(rig):
+    rig.move()
+    without_pa = np.array(rig.commands[-1].pressures_pa)
+    rig.move(payload_kg=0.5)
+    assert np.all(np.array(rig.commands[-1].pressures_pa) < without_pa - 500.0)
+    refused = rig.move(payload_kg=-0.5)
+    assert refused.error_code == MoveTip.Result.INVALID_GOAL and '-0.5' in refused.error_msg
 
 
 def test_a_target_in_another_frame_is_transformed_and_an_unknown_frame_is_refused(rig):

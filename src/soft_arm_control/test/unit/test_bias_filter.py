@@ -148,6 +148,35 @@ def test_an_oscillation_that_is_no_mode_is_swing(estimator, arm):
     assert np.linalg.norm(estimator.error_m(np.full(6, 0.1)) - ERROR) <= 2.5e-3
 
 
+def test_a_load_is_estimated_from_the_error_that_it_adds(arm, dynamics):
+    known = ResidualModel(arm.n_actuators)
+    estimator = BiasFilter(arm, known, dynamics)
+    lengths_m, _ = feed(estimator, arm, 2.0, 0.06)
+    before_kg, unsure_kg = estimator.payload_kg()
+    estimator.learn()
+    found_kg, deviation_kg = estimator.payload_kg()
+    assert abs(found_kg) < 0.1 * deviation_kg < 0.05 * unsure_kg
+    assert abs(before_kg) < 3.0 * unsure_kg
+    loaded_m, free_m = (LoadedArm(arm, kg).at(lengths_m).tip_m for kg in (0.05, 0.0))
+    error_m = ERROR + loaded_m - free_m
+    heavier = BiasFilter(arm, known, dynamics)
+    feed(heavier, arm, 2.0, 0.06, error_m)
+    found_kg, deviation_kg = heavier.payload_kg()
+    assert abs(found_kg - 0.05) < 2.0 * deviation_kg < 0.03
+
+
+def test_a_payload_that_is_set_moves_the_model_and_not_the_estimated_tip(estimator, arm):
+    lengths_m, _ = feed(estimator, arm, 2.0, 0.06)
+    tip_m, deviation_m = estimator.tip_m(), estimator.deviation_m
+    sag_m = LoadedArm(arm, 0.1).at(lengths_m).tip_m - LoadedArm(arm).at(lengths_m).tip_m
+    estimator.set_payload(0.1)
+    assert np.allclose(estimator.tip_m(), tip_m, atol=1e-4)
+    assert np.allclose(estimator.error_m(lengths_m), ERROR - sag_m, atol=2e-4)
+    assert estimator.deviation_m > deviation_m + 0.9 * np.linalg.norm(sag_m)
+    feed(estimator, arm, 2.0, 0.06)  # time jumps back
+    assert estimator.model.payload_kg == 0.1
+
+
 def test_time_that_jumps_back_begins_the_estimate_again(estimator, arm):
     feed(estimator, arm, 4.0, 0.06, error_m=-ERROR)
     assert not estimator.add_pressures(3.9, pressures_at(3.9)) and not estimator.time_jumps

@@ -4,6 +4,7 @@ import pytest
 from soft_arm_control.errors import GoalError, OutsideWorkspaceError
 from soft_arm_control.tip.goal import Goal
 from soft_arm_control.tip.goal_planning import plan
+from soft_arm_control.tip.loaded_arm import LoadedArm
 
 PRESENT = np.array([0.07, 0.07, 0.07, 0.1, 0.11, 0.12])
 
@@ -26,7 +27,8 @@ def make(arm, points_m, lengths_m=None, times_s=(0.0,), held=(), open_loop=False
 def test_lengths_reach_the_points_one_from_the_other(arm):
     points_m = [arm.at(PRESENT + shift).tip_m for shift in (0.0, 0.01, 0.02)]
     goal = make(arm, points_m, times_s=[0.0, 1.0, 2.0])
-    assert np.linalg.norm(arm.at(goal.lengths_m).tip_m - points_m, axis=1).max() < 1e-4
+    tips_m = [LoadedArm(arm).at(lengths_m).tip_m for lengths_m in goal.lengths_m]
+    assert np.linalg.norm(np.subtract(tips_m, points_m), axis=1).max() < 1e-4
 
 
 @pytest.mark.parametrize('scaling', [0.0, 1.2, np.nan])
@@ -36,10 +38,25 @@ def test_a_velocity_scaling_that_is_no_share_is_refused(arm, scaling):
 
 
 def test_held_segments_stay(arm):
-    goal = make(arm, [arm.at(PRESENT + [0, 0, 0, 0.01, 0.02, 0.0]).tip_m], held=['module_1'])
+    wanted_m = PRESENT + [0, 0, 0, 0.01, 0.02, 0.0]
+    goal = make(arm, [LoadedArm(arm).at(wanted_m).tip_m], held=['module_1'])
     assert goal.lengths_m[0, :3] == pytest.approx(PRESENT[:3], abs=1e-12)
-    assert goal.lengths_m[0, 3:] == pytest.approx(PRESENT[3:] + [0.01, 0.02, 0.0], abs=1e-4)
+    assert goal.lengths_m[0, 3:] == pytest.approx(wanted_m[3:], abs=1e-4)
     assert goal.free.tolist() == [False] * 3 + [True] * 3
+
+
+@pytest.mark.parametrize('open_loop', [False, True])
+def test_a_heavier_load_needs_other_lengths(arm, open_loop):
+    point_m = LoadedArm(arm, 0.4).at(PRESENT + 0.01).tip_m
+    goal = make(arm, [point_m], open_loop=open_loop, payload_kg=0.4)
+    assert np.linalg.norm(LoadedArm(arm, 0.4).at(goal.lengths_m[0]).tip_m - point_m) < 1e-4
+    assert np.linalg.norm(LoadedArm(arm).at(goal.lengths_m[0]).tip_m - point_m) > 3e-3
+
+
+@pytest.mark.parametrize('payload_kg', [-0.1, np.nan, np.inf, 11.0])
+def test_a_payload_that_is_no_mass_is_refused(arm, payload_kg):
+    with pytest.raises(GoalError, match='give a mass from 0 to 10 kg'):
+        make(arm, [[0.0, 0.0, 0.2]], payload_kg=payload_kg)
 
 
 def test_given_lengths_are_taken_as_they_are_in_open_loop(arm):
@@ -69,7 +86,8 @@ def test_bad_requests_get_one_line(arm, change, match):
 
 
 def test_a_target_outside_the_workspace_says_how_far(arm):
-    with pytest.raises(OutsideWorkspaceError, match=r'stays 110\.\d\d mm away'):
+    longest_m = LoadedArm(arm).at(arm.length_limits_m[1]).tip_m[2]
+    with pytest.raises(OutsideWorkspaceError, match=rf'stays {1e3 * (0.5 - longest_m):.0f}\.'):
         make(arm, [[0.0, 0.0, 0.5]])
 
 

@@ -40,6 +40,26 @@ def test_the_tip_is_that_of_the_simulated_arm(pressures_pa, rpy_deg):
 
 
 @pytest.mark.parametrize('pressures_pa', PRESSURES_PA)
+def test_a_payload_moves_the_tip_as_in_the_simulation(arm, pressures_pa):
+    weight_n = np.array([0.0, 0.0, -0.1 * 9.81])
+    loaded_m, free_m = (
+        simulation_at(arm.robot, pressures_pa, force_n).robot.T_base_tip()[:3, 3]
+        for force_n in (weight_n, np.zeros(3))
+    )
+    lengths_m = arm.lengths(pressures_pa)
+    change_m = LoadedArm(arm, 0.1).at(lengths_m).tip_m - LoadedArm(arm).at(lengths_m).tip_m
+    true_m = loaded_m - free_m
+    assert np.linalg.norm(change_m - true_m) < 0.1 * np.linalg.norm(true_m)
+
+
+def test_the_displacement_per_payload_is_the_derivative_of_the_tip(arm):
+    lengths_m = arm.lengths(PRESSURES_PA[1])
+    less, middle, more = (LoadedArm(arm, kg) for kg in (0.049, 0.05, 0.051))
+    derivative = (more.at(lengths_m).tip_m - less.at(lengths_m).tip_m) / 0.002
+    assert np.allclose(middle.tip_per_payload(lengths_m), derivative, rtol=0.02, atol=1e-3)
+
+
+@pytest.mark.parametrize('pressures_pa', PRESSURES_PA)
 def test_the_slowest_mode_is_that_of_the_simulated_arm(model, arm, pressures_pa):
     simulation = simulation_at(arm.robot, pressures_pa, (0.2, 0.1, 0.0))
     simulation.apply_load(arm.robot.name, 'tip')

@@ -30,6 +30,14 @@ def test_far_away_it_expects_no_more_than_it_was_told():
     assert np.abs(known.at(MIDDLE + 0.08)).max() < 0.02
 
 
+def test_its_deviation_is_small_where_it_was_told_and_never_above_the_first():
+    known = ResidualModel(6)
+    at_first_m = known.deviation_m(MIDDLE)
+    known.add(MIDDLE, np.zeros(3))
+    assert known.deviation_m(MIDDLE) < 0.05 * at_first_m
+    assert known.deviation_m(MIDDLE) < known.deviation_m(MIDDLE + 0.08) < at_first_m
+
+
 def test_forgets_the_oldest_beyond_its_capacity(monkeypatch):
     monkeypatch.setattr(residual_model, 'CAPACITY', 3)
     known = ResidualModel(6)

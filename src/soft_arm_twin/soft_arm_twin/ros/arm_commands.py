@@ -15,7 +15,7 @@ from soft_arm_node_kit import qos
 from soft_arm_twin.controls import Button, Control, Slider, Switch
 from soft_arm_twin.graph.soft_robot import SoftRobot
 from soft_arm_twin.ros.commands import Vent
-from soft_arm_twin.ros.goals import Goals, cancel_button
+from soft_arm_twin.ros.goals import Goals, cancel_button, velocity_slider
 from soft_arm_twin.ros.live_graph import RESPONSE_TIMEOUT_S, LiveGraph
 from soft_arm_twin.ros.target_handle import TargetHandle, point_message, point_text
 from soft_arm_twin.source import Answer, TextBlock
@@ -25,6 +25,7 @@ SOURCE_TIMEOUT_S = 0.6  # a driver accepts one source for 0.5 s
 SERVER_TIMEOUT_S = 0.5  # a hanging server cannot end the control of a closed page
 PATH_STEP_M = 0.002
 MAX_PATH_POINTS = 500
+MAX_PAYLOAD_G = 1000.0
 
 
 class ArmCommands:
@@ -45,6 +46,7 @@ class ArmCommands:
         self._publisher: Any = None
         self._by_hand_pa = dict.fromkeys(arm.robot.chambers, 0.0)
         self._target = TargetHandle(arm)
+        self._velocity, self._payload_kg = 1.0, 0.0
         self._solving: tuple[float, Any, Any] | None = None  # time of the request, client, future
         self._reachable_m, self._preview = None, ('drag the target',)
         self._drawing, self._path_m, self._speed_m_s = False, list[np.ndarray](), 0.02
@@ -64,6 +66,17 @@ class ArmCommands:
         return (
             *self._vent.controls(),
             self._target.control(),
+            velocity_slider(n, self._velocity),
+            Slider(
+                name=f'{n}/payload',
+                label='Payload at the tip',
+                group=group,
+                low=0.0,
+                high=MAX_PAYLOAD_G,
+                step=10.0,
+                value=1e3 * self._payload_kg,
+                unit='g',
+            ),
             _button(f'{n}/move', 'Move to the target', group, moves),
             cancel_button(n, self._move, self._follow),
             Switch(name=f'{n}/draw', label='Draw a path', group=path, value=self._drawing),
@@ -167,8 +180,20 @@ class ArmCommands:
 
     def _move_asked(self, _value: None) -> Answer:
         point_m = self._reachable_m
-        goal = MoveTip.Goal(target=TipTarget(position=point_message(point_m)))
+        goal = MoveTip.Goal(
+            target=TipTarget(position=point_message(point_m)),
+            max_velocity_scaling_factor=self._velocity,
+            payload_kg=self._payload_kg,
+        )
         return self._move.send(goal, f'move the tip to {point_text(point_m)}')
+
+    def _velocity_asked(self, value: float) -> Answer:
+        self._velocity = value / 100.0
+        return Answer(True)
+
+    def _payload_asked(self, value: float) -> Answer:
+        self._payload_kg = 1e-3 * value
+        return Answer(True)
 
     def _cancel_asked(self, _value: None) -> Answer:
         self._move.cancel()
@@ -189,7 +214,9 @@ class ArmCommands:
         steps_m = np.linalg.norm(np.diff(self._path_m, axis=0), axis=1)
         times_s = 1.0 + np.concatenate([[0.0], np.cumsum(steps_m)]) / self._speed_m_s
         waypoints = [TipTarget(position=point_message(p)) for p in self._path_m]
-        goal = FollowPath.Goal(waypoints=waypoints, times_s=times_s.tolist())
+        goal = FollowPath.Goal(
+            waypoints=waypoints, times_s=times_s.tolist(), payload_kg=self._payload_kg
+        )
         return self._follow.send(goal, f'follow {len(waypoints)} points in {times_s[-1]:.1f} s')
 
     def _by_hand_asked(self, value: bool) -> Answer:

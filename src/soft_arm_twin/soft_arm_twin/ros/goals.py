@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from soft_arm_twin.controls import Button
+from soft_arm_twin.controls import Button, Slider
 from soft_arm_twin.ros.live_graph import LiveGraph
 from soft_arm_twin.source import Answer
 
@@ -85,6 +85,20 @@ def cancel_button(group: str, *goals: Goals) -> Button:
     running = any(each.running for each in goals)
     reason = '' if running else 'no goal of this page runs'
     return Button(name=f'{group}/cancel', label='Cancel', group=group, reason=reason)
+
+
+def velocity_slider(group: str, share: float) -> Slider:
+    """Return the control of the velocity scaling of moves, of which a share of 1 is the most."""
+    return Slider(
+        name=f'{group}/velocity',
+        label='Velocity',
+        group=group,
+        low=5.0,
+        high=100.0,
+        step=5.0,
+        value=100.0 * share,
+        unit='%',
+    )
 
 
 def _figures(result: Any) -> str:

@@ -6,7 +6,7 @@ from soft_arm_msgs.action import MoveTip
 from soft_arm_msgs.msg import TipTarget
 from soft_arm_twin.controls import Button, Control
 from soft_arm_twin.graph.soft_robot import SoftRobot
-from soft_arm_twin.ros.goals import Goals, cancel_button
+from soft_arm_twin.ros.goals import Goals, cancel_button, velocity_slider
 from soft_arm_twin.ros.live_graph import LiveGraph
 from soft_arm_twin.ros.target_handle import TargetHandle, point_message, point_text
 from soft_arm_twin.source import Answer
@@ -22,6 +22,7 @@ class LimbCommands:
 
     def __init__(self, graph: LiveGraph, limb: SoftRobot):
         self._name, self._target = limb.name, TargetHandle(limb)
+        self._velocity = 1.0
         self._move = Goals(graph, MoveTip, f'/{limb.name}/move_tip')
 
     def controls(self) -> tuple[Control, ...]:
@@ -29,6 +30,7 @@ class LimbCommands:
         n, reason = self._name, self._move.reason
         return (
             self._target.control(),
+            velocity_slider(n, self._velocity),
             Button(name=f'{n}/move', label='Move to the target', group=n, reason=reason),
             cancel_button(n, self._move),
         )
@@ -39,11 +41,17 @@ class LimbCommands:
             case 'target':
                 self._target.drag(value)
                 return Answer(True)
+            case 'velocity':
+                self._velocity = value / 100.0
+                return Answer(True)
             case 'move':
                 point_m = self._target.point_m
                 if point_m is None:
                     return Answer(False, 'drag the target first')
-                goal = MoveTip.Goal(target=TipTarget(position=point_message(point_m)))
+                goal = MoveTip.Goal(
+                    target=TipTarget(position=point_message(point_m)),
+                    max_velocity_scaling_factor=self._velocity,
+                )
                 return self._move.send(goal, f'move the tip to {point_text(point_m)}')
             case _:
                 self._move.cancel()

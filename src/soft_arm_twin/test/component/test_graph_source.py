@@ -142,6 +142,8 @@ class Rig(Probe):
     def _move(self, handle):
         p = handle.request.target.position
         self.goals.append((p.x, p.y, p.z))
+        request = handle.request
+        self.options = request.max_velocity_scaling_factor, request.payload_kg
         handle.abort()
         return MoveTip.Result(error_code=203, error_msg='not settled in 10 s: increase timeout_s')
 
@@ -230,9 +232,12 @@ def test_a_target_is_previewed_and_then_moved_to(page, rig):
     page.wait(lambda: 'reachable: 1 solutions' in page.texts(), 'the preview')
     assert 'm1_b1 4.0 kPa' in page.texts()
     assert not page.control('soft_arm/move').reason
+    assert page.command('soft_arm/velocity', 40.0).accepted
+    assert page.command('soft_arm/payload', 50.0).accepted
     assert page.command('soft_arm/move').accepted
     page.wait(lambda: 'increase timeout_s' in page.events(), 'the end of the goal')
     np.testing.assert_allclose(rig.goals[-1], [0.01, 0.02, 0.25], atol=1e-9)
+    np.testing.assert_allclose(rig.options, [0.4, 0.05], atol=1e-9)
 
 
 def test_outside_the_workspace_the_nearest_point_is_offered(page, rig):
