@@ -18,12 +18,12 @@ pressures measured since.
 import math
 import statistics
 from collections import deque
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from soft_arm_control.tip.dynamics import Dynamics
+from soft_arm_control.tip.length_history import LengthHistory, Sample
 from soft_arm_control.tip.loaded_arm import LoadedArm
 from soft_arm_control.tip.pressure_effect import PressureEffect, lag_share
 from soft_arm_control.tip.residual_model import ResidualModel
@@ -43,7 +43,6 @@ UNEXPLAINED_S = 0.5  # time over which the motion that the estimate does not con
 TIMING_S = 0.03  # standard deviation of the time offset between arm and model
 TIMING_MEMORY_S = 10.0  # correlation time of the time offset
 BLUR_S = 0.02  # standard deviation of other model errors in motion, divided by speed
-HISTORY_S = 2.0
 MIN_TIME_JUMP_S = 1.0  # backward step of the stamps that resets the estimate
 GATE_DEVIATIONS = 6.0  # innovation gate in standard deviations
 GATE_M = 0.001  # standard deviation of disturbances of the arm that the gate allows for
@@ -54,13 +53,6 @@ MAX_ERROR_SHARE = 0.5
 # The arm is at rest when the model tip has moved by less than `MAX_REST_MOTION_M` for `REST_S`.
 REST_S = 0.3
 MAX_REST_MOTION_M = 0.0005
-
-
-@dataclass(frozen=True)
-class _Sample:
-    stamp_s: float
-    lengths_m: np.ndarray  # of the effective pressures: after hysteresis and creep
-    lagged_m: np.ndarray  # behind them by the mechanical lag
 
 
 class BiasFilter:
@@ -79,7 +71,7 @@ class BiasFilter:
 
     def _begin(self) -> None:
         self.effect = PressureEffect(self._dynamics, np.zeros(self._arm.n_actuators))
-        self._history: deque[_Sample] = deque()
+        self._history = LengthHistory()
         # Bias [m] (3), time [s] by which the arm leads its model, and the modes' displacements [m]
         # and velocities [m/s], with their covariance.
         self._state = np.zeros(4 + 2 * N_MODES)
@@ -139,7 +131,7 @@ class BiasFilter:
         self.model = LoadedArm(self._arm, payload_kg)
         if not self._history:
             return
-        lengths_m = self._history[-1].lagged_m
+        lengths_m = self._history.newest.lagged_m
         change_m = self.model.at(lengths_m).tip_m - before.at(lengths_m).tip_m
         self._state[:3] -= change_m
         self._covariance[:3, :3] += np.outer(change_m, change_m)
@@ -154,7 +146,7 @@ class BiasFilter:
         """
         if not self.at_rest:
             return None
-        lengths_m = self._history[-1].lagged_m
+        lengths_m = self._history.newest.lagged_m
         sag = self.model.tip_per_payload(lengths_m)
         deviation_m = math.hypot(self._residual_model.deviation_m(lengths_m), self.deviation_m)
         found_kg = self.model.payload_kg + float(sag @ self._state[:3]) / float(sag @ sag)
@@ -167,15 +159,15 @@ class BiasFilter:
         as when a bag is replayed, resets the estimate.
         """
         pressures_pa = np.asarray(pressures_pa, float)
-        if self._history and stamp_s < self._history[-1].stamp_s - MIN_TIME_JUMP_S:
+        if self._history and stamp_s < self._history.newest.stamp_s - MIN_TIME_JUMP_S:
             self._begin()
             self.time_jumps += 1
         if not self._history:
             self.effect = PressureEffect(self._dynamics, pressures_pa)
             lengths_m = self._lengths(pressures_pa)
-            self._history.append(_Sample(stamp_s, lengths_m, lengths_m))
+            self._history.add(Sample(stamp_s, lengths_m, lengths_m))
             return True
-        last = self._history[-1]
+        last = self._history.newest
         if stamp_s <= last.stamp_s:
             return False
         dt_s = stamp_s - last.stamp_s
@@ -183,9 +175,7 @@ class BiasFilter:
         lengths_m = self._lengths(effective_pa)
         share = lag_share(dt_s, self._dynamics.mechanical_lag_s)
         lagged_m = last.lagged_m + share * (lengths_m - last.lagged_m)
-        self._history.append(_Sample(stamp_s, lengths_m, lagged_m))
-        while stamp_s - self._history[0].stamp_s > HISTORY_S:
-            self._history.popleft()
+        self._history.add(Sample(stamp_s, lengths_m, lagged_m))
         return True
 
     def add_tip_pose(
@@ -198,7 +188,7 @@ class BiasFilter:
         `gate_images` such tips are consistent with each other and with this one, the estimate is
         reset.
         """
-        sample = self._at(stamp_s)
+        sample = self._history.at(stamp_s)
         if sample is None or (self._last is not None and stamp_s <= self._last[0]):
             return False
         lengths_m = sample.lagged_m
@@ -272,12 +262,10 @@ class BiasFilter:
         """Return True if the model tip has rested for `rest_s`."""
         if not self._history:
             return False
-        newest = self._history[-1]
-        before = [sample for sample in self._history if newest.stamp_s - sample.stamp_s >= REST_S]
-        if not before:
+        samples = self._history.last(REST_S)
+        if not samples:
             return False
-        since = [sample for sample in self._history if sample.stamp_s >= before[-1].stamp_s]
-        tips_m = self._arm.at(np.array([sample.lengths_m for sample in since])).tip_m
+        tips_m = self._arm.at(np.array([sample.lengths_m for sample in samples])).tip_m
         return bool(np.linalg.norm(tips_m - tips_m[-1], axis=1).max() < MAX_REST_MOTION_M)
 
     def learn(self) -> None:
@@ -287,19 +275,19 @@ class BiasFilter:
         """
         if not self.at_rest:
             return
-        lengths_m = self._history[-1].lengths_m
+        lengths_m = self._history.newest.lengths_m
         total_m = self.error_m(lengths_m)
         self._residual_model.add(lengths_m, total_m)
         self._state[:3] = total_m - self._residual_model.at(lengths_m)
 
     def tip_m(self) -> np.ndarray:
         """Return the present tip [m], (3,): model tip, estimated model error and swing."""
-        newest = self._history[-1]
+        newest = self._history.newest
         error_m = self.error_m(newest.lagged_m) + self._ahead_of_lag_m(newest)
         swing_m = self._modes.tip @ self._swing_now()[:N_MODES]
         return self.model.at(newest.lagged_m).tip_m + error_m + swing_m
 
-    def _ahead_of_lag_m(self, sample: _Sample) -> np.ndarray:
+    def _ahead_of_lag_m(self, sample: Sample) -> np.ndarray:
         """Return what the modes' quasi-static displacement adds to the lagged tip [m], (3,)."""
         return self._modes.tip @ self._modes.from_lengths @ (sample.lengths_m - sample.lagged_m)
 
@@ -316,7 +304,7 @@ class BiasFilter:
 
     def _swing_now(self) -> np.ndarray:
         """Return the state of the modes (2k,) at the last measured pressures."""
-        at = self._history[-1].stamp_s, self._last and self._last[0]
+        at = self._history.newest.stamp_s, self._last and self._last[0]
         if self._now is None or self._now[0] != at:
             self._now = at, self._swing_at(at[0])[0]
         return self._now[1]
@@ -327,22 +315,18 @@ class BiasFilter:
         Also returns the sum of the squared steps [m^2] of the quasi-static tip meanwhile, (k,).
         """
         state, ways_m2 = self._state[4:].copy(), np.zeros(N_MODES)
-        stop = self._at(stamp_s)
-        if self._last is None or stop is None or stamp_s <= self._last[0]:
+        if self._last is None or stamp_s <= self._last[0]:
             return state, ways_m2
-        start_s = self._last[0]
-        samples = [
-            self._at(start_s) or self._history[0],
-            *(sample for sample in self._history if start_s < sample.stamp_s < stop.stamp_s),
-            stop,
-        ]
+        samples = self._history.between(self._last[0], stamp_s)
+        if not samples:
+            return state, ways_m2
         for before, after in pairwise(samples):
             way_m = self._modes.from_lengths @ (after.lengths_m - before.lengths_m)
             state[:N_MODES] -= way_m / 2.0  # the arm stays behind, one half at each end of the step
             state = self._modes.moved(state, after.stamp_s - before.stamp_s)
             state[:N_MODES] -= way_m / 2.0
             ways_m2 += way_m**2
-        return self._modes.moved(state, stamp_s - stop.stamp_s), ways_m2
+        return self._modes.moved(state, stamp_s - samples[-1].stamp_s), ways_m2
 
     def _contradiction(self, distance_m: float) -> str:
         if distance_m <= self._max_error_m:
@@ -365,31 +349,6 @@ class BiasFilter:
     def _lengths(self, pressures_pa: np.ndarray) -> np.ndarray:
         # Sensors may read slightly below full vacuum.
         return self._arm.lengths(np.clip(pressures_pa, *self._arm.pressure_limits_pa))
-
-    def _at(self, stamp_s: float) -> _Sample | None:
-        """Interpolate the history at a stamp; None outside it.
-
-        Up to 50 ms after the newest sample this returns the newest sample.
-        """
-        if (
-            not self._history
-            or stamp_s < self._history[0].stamp_s
-            or stamp_s > self._history[-1].stamp_s + 0.05
-        ):
-            return None
-        after = None
-        for sample in reversed(self._history):
-            if sample.stamp_s <= stamp_s:
-                if after is None:
-                    return sample
-                share = (stamp_s - sample.stamp_s) / (after.stamp_s - sample.stamp_s)
-                return _Sample(
-                    stamp_s,
-                    sample.lengths_m + share * (after.lengths_m - sample.lengths_m),
-                    sample.lagged_m + share * (after.lagged_m - sample.lagged_m),
-                )
-            after = sample
-        return None
 
 
 def _squared_deviations(difference_m: np.ndarray, covariance_m2: np.ndarray) -> float:
