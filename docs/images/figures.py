@@ -1,7 +1,15 @@
-"""Draw the figures of the conventions page as SVG: `python docs/images/figures.py`."""
+"""Draw figures of the explanations, as SVG and PNG: `python docs/images/figures.py`."""
 
 import math
 from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from soft_arm_control.tip.controller import ADDED_DAMPING_RATIO
+from soft_arm_control.tip.loaded_arm import LoadedArm
+from soft_arm_control.tip.stability_margins import stability_margins
+from soft_arm_kinematics.arm import load_bellows_arm
 
 FOLDER = Path(__file__).parent
 STYLE = (
@@ -119,5 +127,41 @@ def tip_loop() -> None:
     svg('tip_loop.svg', 890, 240, parts)
 
 
+def margins() -> None:
+    """Margins of the tip loop over the workspace of `two_module_arm`, on the virtual rig."""
+    arm = load_bellows_arm('two_module_arm', 'virtual')
+    random = np.random.default_rng(1)
+    low_pa, high_pa = arm.pressure_limits_pa
+    lengths_m = arm.lengths(random.uniform(low_pa, high_pa, (400, arm.n_actuators)))
+    model = LoadedArm(arm)
+    tips_m = np.array([model.at(each_m).tip_m for each_m in lengths_m])
+    figure = Figure(figsize=(9.0, 3.6), layout='constrained')
+    axes = figure.subplots(1, 2, sharey=True)
+    for column, delay_s in enumerate((0.08, 0.25)):
+        found = [
+            stability_margins(model.modes(each_m), ADDED_DAMPING_RATIO, 0.02, delay_s, 1 / 30, 4e-4)
+            for each_m in lengths_m
+        ]
+        phases_deg = np.degrees([each.phase_rad for each in found])
+        axis = axes[column]
+        dots = axis.scatter(
+            1e3 * np.hypot(tips_m[:, 0], tips_m[:, 1]),
+            1e3 * tips_m[:, 2],
+            c=[each.gain for each in found],
+            s=12,
+            vmin=1.0,
+            vmax=4.0,
+        )
+        axis.set_title(
+            f'image to command {1e3 * delay_s:.0f} ms,\n'
+            f'phase margin {phases_deg.min():.0f} to {phases_deg.max():.0f} deg'
+        )
+        axis.set_xlabel('distance from the axis of the base [mm]')
+    axes[0].set_ylabel('height in the base frame [mm]')
+    figure.colorbar(dots, ax=axes, label='gain margin')
+    figure.savefig(FOLDER / 'tip_loop_margins.png', dpi=80)
+
+
 segment()
 tip_loop()
+margins()

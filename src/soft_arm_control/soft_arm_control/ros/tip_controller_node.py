@@ -18,6 +18,7 @@ from soft_arm_control.errors import MessageError
 from soft_arm_control.ros import conversions
 from soft_arm_control.ros.driver_state import DriverState
 from soft_arm_control.ros.inputs import Inputs
+from soft_arm_control.ros.loop_report import loop_values
 from soft_arm_control.ros.tip_controller_parameters import TipControllerParameters
 from soft_arm_control.ros.tip_goals import TipGoals
 from soft_arm_control.tip.command_shaper import PERIOD_S
@@ -49,6 +50,7 @@ class TipControllerNode(Node):
         self._arm, self._measured = load_bellows_arm(p.robot, p.rig), p.measured
         dynamics = load_calibration(load_rig(p.rig), Dynamics, self._arm.robot).values
         self._controller = TipController(self._arm, dynamics)
+        self._valve_delay_s = dynamics.valve_delay_s
         self._status, self._ticks = Status(), 0
         self._tracker = f'{self.get_namespace().strip("/")}/tip_tracker'.lstrip('/')
         self._uncommanded_stamp_s: float | None = None  # of the newest tip pose
@@ -117,11 +119,7 @@ class TipControllerNode(Node):
 
     def _report(self) -> tuple[bytes, str, dict]:
         values = self._inputs.values() | {'command_hz': self._command_rate.rate_hz}
-        for percent in (50, 99) if self._latencies_s else ():
-            latency_s = float(np.percentile(self._latencies_s, percent))
-            values[f'image_to_command_p{percent}_s'] = latency_s
-        if payload := self._controller.payload_kg:
-            values |= zip(('payload_estimate_kg', 'payload_deviation_kg'), payload, strict=True)
+        values |= loop_values(self._controller.bias_filter, self._valve_delay_s, self._latencies_s)
         values['known_configurations'] = len(self._controller.residual_model)
         values['last_goal'] = self._goals.runner.failure or 'none failed'
         if reason := self._not_ready_reason():

@@ -27,7 +27,7 @@ from soft_arm_control.tip.length_history import LengthHistory, Sample
 from soft_arm_control.tip.loaded_arm import LoadedArm
 from soft_arm_control.tip.pressure_effect import PressureEffect, lag_share
 from soft_arm_control.tip.residual_model import ResidualModel
-from soft_arm_control.tip.swing_modes import N_MODES
+from soft_arm_control.tip.swing_modes import N_MODES, SwingModes
 from soft_arm_kinematics.arm import BellowsArm
 
 # Statistics of the part of the model error that the residual model does not predict.
@@ -53,6 +53,7 @@ MAX_ERROR_SHARE = 0.5
 # The arm is at rest when the model tip has moved by less than `MAX_REST_MOTION_M` for `REST_S`.
 REST_S = 0.3
 MAX_REST_MOTION_M = 0.0005
+MAX_IMAGE_AGE_S = 0.5  # of the last measured tip for an estimate of the payload
 
 
 class BiasFilter:
@@ -82,6 +83,8 @@ class BiasFilter:
         self._rejected_m: deque[np.ndarray] = deque(maxlen=GATE_IMAGES)  # biases
         # Stamp, and squared distance of measured from estimated tip less the camera's variance.
         self._unexplained_m2: deque[tuple[float, float]] = deque()
+        self.image_period_s = math.nan  # between the last two measured tips
+        self.tip_deviation_m = math.nan  # standard deviation of the last measured tip
         self.contradiction = ''  # why the last measured tip contradicts the model, else empty
 
     def _initial_covariance(self) -> np.ndarray:
@@ -142,9 +145,10 @@ class BiasFilter:
     def payload_kg(self) -> tuple[float, float] | None:
         """Return the mass at the tip that explains the bias, and its standard deviation [kg].
 
-        The deviation is small where the model error without the load was learned. None in motion.
+        The deviation is small where the model error without the load was learned. None in motion,
+        and while the tip is not measured.
         """
-        if not self.at_rest:
+        if not self.at_rest or not self._measured_lately:
             return None
         lengths_m = self._history.newest.lagged_m
         sag = self.model.tip_per_payload(lengths_m)
@@ -199,7 +203,9 @@ class BiasFilter:
         self._use_modes(lengths_m)
         dt_s, way_m = 1.0, np.zeros(3)
         swing, ways_m2 = self._state[4:], np.zeros(N_MODES)
+        self.tip_deviation_m = math.sqrt(float(np.trace(covariance_m2)) / 3.0)
         if self._last is not None:
+            self.image_period_s = stamp_s - self._last[0]
             dt_s, way_m = stamp_s - self._last[0], tip_m - self._last[1]
             swing, ways_m2 = self._swing_at(stamp_s)
         self._last = (stamp_s, tip_m)
@@ -267,6 +273,16 @@ class BiasFilter:
             return False
         tips_m = self._arm.at(np.array([sample.lengths_m for sample in samples])).tip_m
         return bool(np.linalg.norm(tips_m - tips_m[-1], axis=1).max() < MAX_REST_MOTION_M)
+
+    @property
+    def _measured_lately(self) -> bool:
+        newest_s = self._history.newest.stamp_s
+        return self._last is not None and newest_s - self._last[0] < MAX_IMAGE_AGE_S
+
+    @property
+    def modes(self) -> SwingModes:
+        """Return the modes in which the swing is estimated."""
+        return self._modes
 
     def learn(self) -> None:
         """Add the current estimate to the residual model if the arm is at rest.

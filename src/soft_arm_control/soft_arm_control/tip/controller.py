@@ -118,10 +118,9 @@ class TipController:
         return self._measured_pa
 
     @property
-    def payload_kg(self) -> tuple[float, float] | None:
-        """Return the estimated mass at the tip and its standard deviation [kg], in closed loop."""
-        closed = self._goal is not None and not self._goal.open_loop
-        return self._bias_filter.payload_kg() if closed else None
+    def bias_filter(self) -> BiasFilter:
+        """Return the estimator of the loop."""
+        return self._bias_filter
 
     @property
     def target_m(self) -> np.ndarray | None:

@@ -1,5 +1,6 @@
 """Diagnostics and log of all nodes."""
 
+import math
 from typing import Any
 
 from soft_arm_twin.graph.journal import Journal
@@ -8,7 +9,17 @@ from soft_arm_twin.source import Diagnostic, Level, Value
 
 MAX_REPORT_AGE_S = 3.5  # nodes report once a second
 _LEVELS: dict[int, Level] = {0: 'info', 1: 'warning', 2: 'error', 3: 'warning'}
-_LATENCIES = ('round_trip_s', 'joint_age_s', 'image_to_command_p50_s', 'image_to_command_p99_s')
+# Heading, label, unit and scale of the values that the page shows, by their keys.
+_SHOWN = {
+    'round_trip_s': ('Latencies', 'round trip', 'ms', 1e3),
+    'joint_age_s': ('Latencies', 'joint age', 'ms', 1e3),
+    'image_to_command_p50_s': ('Latencies', 'image to command p50', 'ms', 1e3),
+    'image_to_command_p99_s': ('Latencies', 'image to command p99', 'ms', 1e3),
+    'gain_margin': ('Tip loop', 'gain margin', '', 1.0),
+    'phase_margin_deg': ('Tip loop', 'phase margin', 'deg', 1.0),
+    'payload_estimate_kg': ('Tip loop', 'payload estimate', 'g', 1e3),
+    'payload_deviation_kg': ('Tip loop', 'payload standard deviation', 'g', 1e3),
+}
 _LOG_WARNING, _LOG_ERROR = 30, 40  # of rcl_interfaces/msg/Log
 
 
@@ -59,18 +70,20 @@ class Health:
         """Return the devices or robots served, by the node's name without its leading slash."""
         return {name: status.hardware_id for name, (_, status) in self._statuses.items()}
 
-    def latencies(self) -> tuple[Value, ...]:
-        """Return the latencies that nodes report, in milliseconds."""
-        return tuple(
-            Value('Latencies', f'{name} {pair.key[:-2].replace("_", " ")}', ms, 'ms')
-            for name, (_, status) in sorted(self._statuses.items())
-            for pair in status.values
-            if pair.key in _LATENCIES and (ms := _milliseconds(pair.value)) is not None
-        )
+    def values(self) -> tuple[Value, ...]:
+        """Return the latencies that nodes report, and the values of the tip loop."""
+        found = []
+        for name, (_, status) in sorted(self._statuses.items()):
+            for pair in status.values:
+                if pair.key in _SHOWN and (value := _number(pair.value)) is not None:
+                    group, label, unit, scale = _SHOWN[pair.key]
+                    found.append(Value(group, f'{name} {label}', scale * value, unit))
+        return tuple(found)
 
 
-def _milliseconds(text: str) -> float | None:
+def _number(text: str) -> float | None:
     try:
-        return 1e3 * float(text)
+        number = float(text)
     except ValueError:
         return None
+    return number if math.isfinite(number) else None

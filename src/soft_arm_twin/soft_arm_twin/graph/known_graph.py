@@ -97,7 +97,7 @@ class KnownGraph:
     def values(self) -> tuple[Value, ...]:
         """Return the numbers of all systems."""
         found = (value for system in self._systems() for value in system.values())
-        return (*found, *self.health.latencies())
+        return (*found, *self.health.values())
 
     def ages(self, now_s: float) -> tuple[Age, ...]:
         """Return the ages of all data."""
