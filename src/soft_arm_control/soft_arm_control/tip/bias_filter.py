@@ -114,16 +114,18 @@ class BiasFilter:
         unexplained_m2 = max(0.0, statistics.median(squares_m2)) if squares_m2 else 0.0
         return max(self._modes.amplitude_m(self._swing_now()), math.sqrt(unexplained_m2))
 
-    def damping_m(self, ahead_s: float, added_ratio: float) -> np.ndarray:
+    def damping_m(self, ahead_s: float, added_ratio: float, target_m_s: np.ndarray) -> np.ndarray:
         """Return the change of the actuator lengths [m], (n,), that adds to the modes' damping.
 
         Args:
             ahead_s: Time until the change acts [s].
-            added_ratio: Added damping ratio of each mode. The lengths oppose the velocity of the
-                arm, in steady motion too.
+            added_ratio: Added damping ratio of each mode.
+            target_m_s: Velocity of the target [m/s], (3,). The change opposes the velocity of the
+                modes relative to it.
         """
         velocities_m_s = self._modes.moved(self._swing_now(), ahead_s)[N_MODES:]
-        wanted_m = -2.0 * added_ratio / self._modes.omega_rad_s * velocities_m_s
+        relative_m_s = velocities_m_s - np.linalg.pinv(self._modes.tip) @ target_m_s
+        wanted_m = -2.0 * added_ratio / self._modes.omega_rad_s * relative_m_s
         return self._modes.lengths @ wanted_m
 
     def set_payload(self, payload_kg: float) -> None:

@@ -287,7 +287,8 @@ class TipController:
         wanted_pa = arm.pressures(self._lengths_m)
         if not goal.open_loop:
             ahead_s = self._dynamics.valve_delay_s + REFERENCE_TIME_CONSTANT_S
-            damping_m = self._bias_filter.damping_m(ahead_s, ADDED_DAMPING_RATIO)
+            target_m_s = (goal.at(at_s + PERIOD_S)[0] - target_m) / PERIOD_S
+            damping_m = self._bias_filter.damping_m(ahead_s, ADDED_DAMPING_RATIO, target_m_s)
             damped_m = np.clip(self._lengths_m + damping_m, *arm.length_limits_m)
             inverse_pa = self._bias_filter.effect.pressures(arm.pressures(damped_m))
             wanted_pa = np.where(goal.free, arm.clip_pressures(inverse_pa), wanted_pa)

@@ -148,6 +148,16 @@ def test_an_oscillation_that_is_no_mode_is_swing(estimator, arm):
     assert np.linalg.norm(estimator.error_m(np.full(6, 0.1)) - ERROR) <= 2.5e-3
 
 
+def test_damping_opposes_only_the_velocity_relative_to_the_target(estimator, arm):
+    feed(estimator, arm, 0.9, 0.0)  # the arm moves
+    ratio, modes = 0.25, estimator.modes
+    still_m = estimator.damping_m(0.0, ratio, np.zeros(3))
+    velocities_m_s = -modes.omega_rad_s / (2.0 * ratio) * (modes.from_lengths @ still_m)
+    along_m = estimator.damping_m(0.0, ratio, modes.tip @ velocities_m_s)
+    assert np.abs(still_m).max() > 1e-4
+    assert np.abs(along_m).max() < 1e-9
+
+
 def test_a_load_is_estimated_from_the_error_that_it_adds(arm, dynamics):
     known = ResidualModel(arm.n_actuators)
     estimator = BiasFilter(arm, known, dynamics)
