@@ -11,7 +11,8 @@ REST_S = 0.5
 class WayBack:
     """Sequence of pressures at which the tip may be measured again.
 
-    The last pressures at which it was measured at rest, then the pressures of the goal.
+    The last pressures at which it was measured at rest, or in motion if it never was at rest, then
+    the pressures of the goal.
 
     Args:
         patience_s: Time at rest without a measured tip, after which the next pressures follow [s].
@@ -37,16 +38,18 @@ class WayBack:
             self._seen_at_rest_pa = pressures_pa
 
     def begin(self, goal_pa: np.ndarray, free: np.ndarray, now_s: float) -> None:
-        """Start the sequence; it stays empty if the tip has never been measured at rest.
+        """Start the sequence; it stays empty if the tip has never been measured.
 
         Args:
             goal_pa: Pressures of the goal [Pa], shape (n,).
             free: Chambers that may move; the others have the pressures of the goal, bool, (n,).
             now_s: Time [s].
         """
-        if self._seen_at_rest_pa is not None:
-            seen_pa = np.where(free, self._seen_at_rest_pa, goal_pa)
-            self._left_pa, self._moving_s = [seen_pa, goal_pa], now_s
+        if self._seen is None:
+            return
+        last_pa = self._seen[0] if self._seen_at_rest_pa is None else self._seen_at_rest_pa
+        self._left_pa = [np.where(free, last_pa, goal_pa), goal_pa]
+        self._moving_s = now_s
 
     def end(self) -> None:
         """End the sequence."""

@@ -222,6 +222,18 @@ def test_from_out_of_view_the_next_goal_returns_and_is_reached(loop, arm):
     assert loop.errors_m(arm.at(MIDDLE).tip_m, 0.5) < 1e-3
 
 
+def test_a_tip_that_was_measured_only_in_motion_is_returned_to(loop, arm):
+    away_m = np.where(np.arange(6) % 3 == 0, arm.length_limits_m[1], arm.length_limits_m[0])
+    start_m = loop.tips_m[-1]
+    loop.in_view = lambda tip_m: np.linalg.norm(tip_m - start_m) < 0.03
+    loop.controller.start(loop.goal(away_m, open_loop=True), loop.now_s)
+    loop.run(4.0)
+    assert not loop.in_view(loop.tips_m[-1])
+    near_m = arm.lengths(np.zeros(6))
+    loop.controller.start(loop.goal(near_m, free=(True,) * 6), loop.now_s)
+    assert loop.until_end(20.0).outcome is Outcome.REACHED
+
+
 def test_with_a_covered_ring_the_next_goal_stays_then_goes_by_the_model_and_ends(loop, arm):
     loop.controller.start(loop.goal(MIDDLE), loop.now_s)
     assert loop.until_end().outcome is Outcome.REACHED
