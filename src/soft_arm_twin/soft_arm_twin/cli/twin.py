@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 import signal
-import socket
 import webbrowser
 from contextlib import ExitStack
 
@@ -13,7 +12,7 @@ from soft_arm_io.command_line import (
     uninterrupted,
     whole_number_in,
 )
-from soft_arm_twin.errors import AddressError, TwinError
+from soft_arm_twin.errors import TwinError
 from soft_arm_twin.server.serve import DEFAULT_HOST, DEFAULT_PORT, serve
 from softarm_cli.errors import BagError
 
@@ -40,13 +39,6 @@ def main(argv: list[str] | None = None) -> int:
         type=whole_number_in(0, 232),
         help='ROS domain (default: ROS_DOMAIN_ID; for --bag 231, where no rig runs, or the next '
         'one below that is free)',
-    )
-    parser.add_argument(
-        '--socket',
-        type=whole_number_in(3, 1_000_000),
-        metavar='FD',
-        help='serve at this inherited file descriptor, a TCP socket that listens on 127.0.0.1; '
-        '--host and --port are ignored',
     )
     parser.add_argument(
         '--bag', type=input_path, metavar='FOLDER', help='play this bag into the ROS domain'
@@ -84,10 +76,10 @@ def add_address(parser: CommandLine) -> None:
     parser.add_argument('--no-browser', action='store_true', help='do not open the page')
 
 
-def show(source: object, options: argparse.Namespace, listener: socket.socket | None = None) -> int:
+def show(source: object, options: argparse.Namespace) -> int:
     """Serve a source at the address of the options until Ctrl-C or SIGTERM; return 0.
 
-    Both are ignored from then on. A listener is a socket that listens there already.
+    Both are ignored from then on.
     """
 
     def ready(url: str) -> None:
@@ -105,7 +97,6 @@ def show(source: object, options: argparse.Namespace, listener: socket.socket | 
             options.host,
             options.port,
             ready=ready,
-            listener=listener,
             further_hosts=options.allow_host,
         )
 
@@ -119,7 +110,6 @@ def show(source: object, options: argparse.Namespace, listener: socket.socket | 
 
 
 def _run(options: argparse.Namespace) -> int:
-    listener = None if options.socket is None else _inherited(options.socket)
     if options.robot and options.bag is None:
         raise TwinError('--robot is for --bag; a running graph names its robots')
     with uninterrupted():  # rclpy is imported only when it is needed
@@ -132,21 +122,4 @@ def _run(options: argparse.Namespace) -> int:
         if options.bag is not None:
             domain = stack.enter_context(PlayedBag(options.bag, domain)).domain
         source = GraphSource(domain, robots, read_only=options.bag is not None)
-        return show(stack.enter_context(source), options, listener)
-
-
-def _inherited(descriptor: int) -> socket.socket:
-    """Return the socket that another program has opened.
-
-    Raises:
-        AddressError: If it is not a TCP socket that listens on 127.0.0.1.
-    """
-    try:
-        listener = socket.socket(fileno=descriptor)
-        listens = listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
-        at = listener.getsockname()[0]
-    except OSError as error:
-        raise AddressError(f'--socket {descriptor}: {error.strerror}') from None
-    if not listens or at != DEFAULT_HOST:
-        raise AddressError(f'--socket {descriptor} does not listen at {DEFAULT_HOST} over TCP')
-    return listener
+        return show(stack.enter_context(source), options)

@@ -27,7 +27,6 @@ async def serve(
     port: int = DEFAULT_PORT,
     token: str | None = None,
     ready: Callable[[str], None] = lambda url: None,
-    listener: socket.socket | None = None,
     further_hosts: Sequence[str] = (),
 ) -> None:
     """Serve a source until cancelled; an error of the source also ends the server.
@@ -39,14 +38,13 @@ async def serve(
         token: Required token. At an address that other machines can reach, one is created if none
             is given.
         ready: Called with the URL to open as soon as the server listens; it holds the token.
-        listener: Listening socket at `host`; None: one is opened at `port`.
         further_hosts: Further addresses HOST:PORT of the page, as browsers see them.
 
     Raises:
         AddressError: If the address is not of this machine, or the port is taken.
     """
     token = token_for(host, token)
-    listener = listener or _listen(host, port)
+    listener = _listen(host, port)
     access = Access(host, listener.getsockname()[1], token, tuple(further_hosts))
     server = TwinServer(source)
     app = web.Application(middlewares=[access.middleware])
