@@ -45,7 +45,7 @@ class Rig(ControllerRig):
         self.tf = StaticTransformBroadcaster(self)
         self.commands = self.listen(ChamberPressures, 'pressure_command', qos.COMMAND)
         self.markers = self.listen(Marker, 'target', qos.LATCHED)
-        self.spoil_tip_pose = None
+        self.spoil_tip_pose, self.ik_error_code = None, SolveIK.Response.NONE
         self.create_timer(PERIOD_S, self._tick)
         self.spin()
 
@@ -93,6 +93,9 @@ class Rig(ControllerRig):
         self.questions.append(request)
         if self._held:
             await self._held
+        response.error_code = self.ik_error_code
+        if response.error_code:
+            return response
         response.solutions = [IkSolution(lengths_m=[0.1] * 6, names=list(self.arm.robot.chambers))]
         return response
 
