@@ -54,7 +54,7 @@ class ControllerSettings:
     driver_gone_s: float = 1.0
     hold_s: float = 0.25  # the error must stay within tolerance for this long
     max_ik_error_m: float = 0.0005  # above it the length limits saturate
-    max_saturated_s: float = 1.0  # saturation for longer ends the goal
+    max_saturated_s: float = 1.0  # as near as the limits allow for longer ends the goal
     # Largest standard deviation of an estimate that the residual model learns.
     max_learned_deviation_m: float = 0.0005
 
@@ -102,7 +102,7 @@ class TipController:
         self._reached = False
         self._start_s = 0.0
         self._inside_s: float | None = None  # since when the tip is inside the tolerance
-        self._unsaturated_s = 0.0  # last time that the limits did not keep the tip off its target
+        self._unsaturated_s = 0.0  # last time that the tip could come nearer to its target
         self._errors_m: list[float] = []
         self._way_back = WayBack(settings.tip_timeout_s)
         self.tip_trouble = ''  # why the tip was not measured last
@@ -248,8 +248,6 @@ class TipController:
             return self._return(now_s)
         elapsed_s = now_s - self._start_s
         short_m = self._move(goal, elapsed_s + self._preview_s - self._bias_filter.ahead_s)
-        if short_m <= self._settings.max_ik_error_m:
-            self._unsaturated_s = now_s
         return self._judge(goal, now_s, short_m)
 
     def _move(self, goal: Goal, at_s: float) -> float:
@@ -321,6 +319,8 @@ class TipController:
         tip_m = self._bias_filter.tip_m()
         self._target_m = goal.at(elapsed_s)[0]
         error_m = float(np.linalg.norm(tip_m - self._target_m))
+        if short_m <= s.max_ik_error_m or error_m > short_m + goal.tolerance_m:
+            self._unsaturated_s = now_s
         over = elapsed_s >= goal.duration_s
         arrived = over and self._shaper is not None and self._shaper.resting
         swing_m = self._bias_filter.swing_m

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 
@@ -317,21 +319,27 @@ def test_an_inactive_driver_refuses_goals_until_it_is_active_or_another_process(
     assert loop.until_end().outcome is Outcome.REACHED
 
 
+def beyond_the_limits(arm, **options):
+    lengths_m = arm.length_limits_m[1]
+    point_m = arm.at(lengths_m).tip_m + [0, 0, 0.03]
+    every = np.ones(6, bool)
+    return Goal(point_m[None], lengths_m[None], np.zeros(1), every, 1e-3, 10.0, **options)
+
+
 def test_limits_in_the_way_are_reported_and_do_not_wind_up(loop):
-    lengths_m, free = loop.arm.length_limits_m[1].copy(), np.ones(6, bool)
-    beyond = Goal(
-        loop.arm.at(lengths_m).tip_m[None] + [[0, 0, 0.03]],
-        lengths_m[None],
-        np.zeros(1),
-        free,
-        1e-3,
-        10.0,
-    )
-    loop.controller.start(beyond, loop.now_s)
+    loop.controller.start(beyond_the_limits(loop.arm), loop.now_s)
     status = loop.until_end()
     assert status.outcome is Outcome.SATURATED and 'limits' in status.message
-    loop.controller.start(loop.goal(MIDDLE + 0.01, free), loop.now_s)
+    loop.controller.start(loop.goal(MIDDLE + 0.01, np.ones(6, bool)), loop.now_s)
     assert loop.until_end().settle_s < 3.5
+
+
+def test_limits_in_the_way_end_a_slow_move_as_near_as_they_allow(loop):
+    loop.controller.start(beyond_the_limits(loop.arm, velocity_scaling=0.2), loop.now_s)
+    status = loop.until_end()
+    short_mm = float(re.search(r'the tip ([\d.]+) mm', status.message)[1])
+    assert status.outcome is Outcome.SATURATED
+    assert 1e3 * status.error_m == pytest.approx(short_mm, abs=1.2)
 
 
 def test_times_out(loop):
