@@ -79,7 +79,7 @@ def _parser() -> CommandLine:
         type=number_in(0.0, MAX_PAYLOAD_KG),
         default=0.0,
         metavar='MASS',
-        help='mass at the tip besides that in the robot file [kg] (default: %(default)s)',
+        help='mass at the tip, added to those in the robot file [kg] (default: %(default)s)',
     )
     add_namespace(parser, 'soft_arm')
     parser.add_json()

@@ -129,7 +129,7 @@ class BiasFilter:
         return self._modes.lengths @ wanted_m
 
     def set_payload(self, payload_kg: float) -> None:
-        """Set the mass at the tip [kg] besides that of the robot file; the tip does not jump."""
+        """Set the payload [kg], as in `Goal`; the estimated tip does not jump."""
         before = self.model
         if payload_kg == before.payload_kg:
             return
@@ -145,10 +145,10 @@ class BiasFilter:
         self._rejected_m.clear()
 
     def payload_kg(self) -> tuple[float, float] | None:
-        """Return the mass at the tip that explains the bias, and its standard deviation [kg].
+        """Return the estimated payload, that of the goal included, and its standard deviation [kg].
 
-        The deviation is small where the model error without the load was learned. None in motion,
-        and while the tip is not measured.
+        It is the payload whose sag explains the bias. The deviation is small where the model error
+        was learned without the payload. None in motion, and while the tip is not measured.
         """
         if not self.at_rest or not self._measured_lately:
             return None

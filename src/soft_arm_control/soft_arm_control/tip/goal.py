@@ -24,7 +24,7 @@ class Goal:
         timeout_s: Time that the tip has to settle after the last waypoint [s].
         open_loop: Go to the preferred lengths by the model, without feedback from the camera.
         velocity_scaling: Share of the valves' rate limit that the move uses, at most 1.
-        payload_kg: Mass at the tip besides that of the robot file [kg].
+        payload_kg: Mass at the tip, in addition to the masses in the robot file [kg].
     """
 
     points_m: np.ndarray

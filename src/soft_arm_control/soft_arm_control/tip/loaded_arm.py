@@ -55,7 +55,7 @@ class _Posture:
 class LoadedArm:
     """Model of the tip of an arm under gravity, as a function of the actuator lengths L [m].
 
-    `payload_kg` is a mass at the tip besides those of the robot file.
+    `payload_kg` is a mass at the tip, in addition to the masses in the robot file.
     """
 
     def __init__(self, arm: BellowsArm, payload_kg: float = 0.0):
