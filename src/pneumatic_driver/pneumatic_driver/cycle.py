@@ -26,7 +26,7 @@ from pneumatic_driver.exchange import Exchange
 _log = logging.getLogger(__name__)
 
 # Time without a good answer after which the link is lost: one request over TCP may time out, a
-# second may not. By then the device's own watchdog has vented it. A shorter time would take a busy
+# second may not. By then the watchdog of the device has vented it. A shorter time would take a busy
 # machine for a broken cable.
 LINK_TIMEOUT_S = 0.4
 

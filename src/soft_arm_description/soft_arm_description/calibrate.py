@@ -50,7 +50,7 @@ def calibration_parser(
     if robot is not None:
         add_robot(parser, robot)
     parser.add_argument(
-        '--output', type=output_file(), metavar='FILE', help="file (default: the rig's own)"
+        '--output', type=output_file(), metavar='FILE', help='file (default: the file of the rig)'
     )
     parser.add_argument('--dry-run', action='store_true', help='measure and report, do not save')
     parser.add_json()

@@ -102,7 +102,7 @@ class DepthSensor(Values):
 
     @property
     def independent_px2(self) -> float:
-        """Area [px^2] of a large even surface that is worth one independent pixel: at least 1."""
+        """Area [px^2] of a large even surface per independent pixel: at least 1."""
         return max(4 * np.pi * self.correlation_px**2, 1.0)
 
     def at(self, focal_length_px: float) -> 'DepthSensor':
@@ -140,7 +140,7 @@ D435I = DepthSensor(
     fattening_px=1.5,
     edge_sd_px=0.5,
 )
-"""A RealSense D435i that nobody has measured."""
+"""Uncalibrated RealSense D435i."""
 
 
 def sensor_of(rig: Rig) -> tuple[DepthSensor, str | None]:

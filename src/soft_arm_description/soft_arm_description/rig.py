@@ -31,7 +31,7 @@ class RigError(InputError):
 
 
 class RigCamera(Strict):
-    """How the driver of a camera publishes depth.
+    """Format of the depth that the driver of a camera publishes.
 
     Attributes:
         depth_unit_m: Unit of 16-bit depth images [m].

@@ -103,7 +103,7 @@ class CutLines(Strict):
 
 
 class Tip(Strict):
-    """A rigid body at the end of the robot, centred on the tip frame's origin or beside it."""
+    """A rigid body at the end of the robot, centred on the tip frame's origin or at an offset."""
 
     mass_kg: MassOrZero
     shape: Shape

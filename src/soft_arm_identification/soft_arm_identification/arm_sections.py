@@ -1,4 +1,4 @@
-"""What a model must know of an arm besides its recordings: its sections and their inputs."""
+"""Structure of an arm for models: its sections and their inputs."""
 
 from typing import Annotated, Literal
 

@@ -52,10 +52,10 @@ def read_bag(path: Path, topics: BagTopics) -> Recording:
     measured_names, measured_ns, table_pa = measured
     held = np.searchsorted(command_ns, stamps_ns, 'right') - 1
     early = (held < 0) & bool(names)
-    beside = np.zeros(len(stamps_ns), bool)
+    outside = np.zeros(len(stamps_ns), bool)
     if measured_names:
-        beside = (stamps_ns < measured_ns[0]) | (stamps_ns > measured_ns[-1])
-    keep = ~early & ~beside
+        outside = (stamps_ns < measured_ns[0]) | (stamps_ns > measured_ns[-1])
+    keep = ~early & ~outside
     if not keep.any() or not (names or measured_names):
         raise RecordingError(f'{path} holds no pressures at the times of {tip}')
     stamps_ns, poses, held = stamps_ns[keep], poses[keep], held[keep]
@@ -65,7 +65,7 @@ def read_bag(path: Path, topics: BagTopics) -> Recording:
         measured_pa[:, place] = np.interp(stamps_ns, measured_ns, table_pa[:, place])
     dropped = [
         Dropped('before the first command', int(early.sum()), ()),
-        Dropped('outside the time of the measured pressures', int((beside & ~early).sum()), ()),
+        Dropped('outside the time of the measured pressures', int((outside & ~early).sum()), ()),
         Dropped('tip lost: no pose', lost, ()),
     ]
     return Recording(

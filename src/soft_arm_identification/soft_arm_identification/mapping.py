@@ -117,7 +117,7 @@ class Lost(Strict):
 
 
 class Join(Strict):
-    r"""A second file beside the first whose columns are joined by a common one.
+    r"""A second file in the folder of the first whose columns are joined by a common one.
 
     Attributes:
         pattern: Regular expression of the name of the first file.

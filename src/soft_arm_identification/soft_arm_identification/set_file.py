@@ -50,7 +50,7 @@ class ArmSet(Strict):
         files: Patterns of files in the folder of the set.
         arm: Sections of the arm; None: those of `robot`.
         robot: Name of a shipped robot or path of a robot file, whose chambers name the inputs.
-        repeats: Groups of runs of the same commands, for the arm's own repeatability.
+        repeats: Groups of runs of the same commands, for the arm's repeatability.
         splits: By name.
     """
 

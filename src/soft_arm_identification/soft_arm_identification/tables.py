@@ -156,15 +156,15 @@ def _joined(rows: Rows, path: Path, form: Table, join: Join) -> Rows:
     if match is None:
         raise RecordingError(
             f'its name does not match {join.pattern!r} (join of the mapping): the file with the '
-            'positions is given, the other one is found beside it'
+            'positions is given, the other one is found in its folder'
         )
     other = _text_rows(path.with_name(_expanded(match, join.file)), form)
     key, common = rows.index(join.on), other.index(join.on)
-    beside = {texts[common]: [*texts[:common], *texts[common + 1 :]] for texts in other.texts}
+    joined = {texts[common]: [*texts[:common], *texts[common + 1 :]] for texts in other.texts}
     paired = [
-        (line, [*texts, *beside[texts[key]]])
+        (line, [*texts, *joined[texts[key]]])
         for line, texts in zip(rows.lines, rows.texts, strict=True)
-        if texts[key] in beside
+        if texts[key] in joined
     ]
     left_out = {f'no row with this {join.on} in the other file': len(rows.lines) - len(paired)}
     return Rows(

@@ -30,7 +30,7 @@ class Node(rclpy.node.Node):
 
     def __init__(self, name: str, **options: Any):
         super().__init__(name, automatically_declare_parameters_from_overrides=True, **options)
-        # Before rclpy's own callback, which would switch the node's clock.
+        # Before the callback of rclpy, which would switch the node's clock.
         self.add_on_set_parameters_callback(self._refuse_changes)
 
     def _refuse_changes(self, parameters: list[Parameter]) -> SetParametersResult:

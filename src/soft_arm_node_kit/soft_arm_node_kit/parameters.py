@@ -28,7 +28,7 @@ _TYPES = {
     list[str]: ParameterType.PARAMETER_STRING_ARRAY,
 }
 
-# rclpy's own parameters of every node
+# parameters that rclpy declares in every node
 _FOREIGN = ('use_sim_time', 'start_type_description_service', 'qos_overrides.')
 
 Parameters = TypeVar('Parameters')

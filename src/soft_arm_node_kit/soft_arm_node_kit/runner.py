@@ -47,7 +47,7 @@ def _run(make_node: Callable[[], Node], args: list[str] | None) -> int:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
-    try:  # without rclpy's own signal handlers, which end the context before the node can close
+    try:  # without the signal handlers of rclpy, which end the context before the node can close
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:  # unreadable remapping, parameter or file after --ros-args
         sys.stderr.write(re.sub(r', at \S+:\d+', '', str(error)) + '\n')
@@ -94,7 +94,7 @@ def _answered(node: Node, serve: Callable) -> Callable:
     def answer(request: Any, response: Any) -> Any:
         try:
             return serve(request, response)
-        except RuntimeError:  # from rcl; errors in the transition's own callback do not get here
+        except RuntimeError:  # from rcl; errors in the callback of the transition do not get here
             node.get_logger().warning(
                 f'transition {request.transition.id} refused: the present state does not have it; '
                 'see the service get_available_transitions'

@@ -121,7 +121,7 @@ class Session:
                 if left_s <= 0:
                     return False
                 if self._thread is None:
-                    with uninterrupted():  # what rclpy has just taken would be lost
+                    with uninterrupted():  # a message just taken would be lost
                         self._executor.spin_once(timeout_sec=min(left_s, 0.1))
                 else:
                     self._changed.wait(min(left_s, 0.1))

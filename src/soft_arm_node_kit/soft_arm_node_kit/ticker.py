@@ -61,7 +61,7 @@ class Ticker:
         self._limit_ns: int | None = None
         self._before_ns = 0
         self._answers = Answers(node)
-        # Not in the jump's own callback: messages that arrived before this /clock come first.
+        # Not in the callback of the jump: messages that arrived before this /clock come first.
         self._moved = node.create_guard_condition(self._on_time)
         self._jumps = self._clock.create_jump_callback(
             JumpThreshold(

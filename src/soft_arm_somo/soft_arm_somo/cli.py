@@ -23,13 +23,13 @@ def main(argv: list[str] | None = None) -> int:
         description='Make a robot file of a manipulator that SoMo defines, in the units of the '
         'lab, and say line by line what of it has no place in a robot file. Of several '
         'manipulators on a body (the arguments of create_cmassembly_urdf as a file), make an '
-        'assembly file with its robot files beside it.',
+        'assembly file with its robot files in its folder.',
         epilog='example: softarm import somo finger_def.yaml --world-scale 20 -o finger.yaml',
     )
     parser.add_argument(
         'definition',
         type=input_file,
-        help='YAML or JSON; files that it names are looked for beside it',
+        help='YAML or JSON; files that it names are relative to its folder',
     )
     parser.add_argument(
         '-o',
@@ -63,9 +63,9 @@ def _import(options: argparse.Namespace) -> int:
         contents, lost = list(files.values()), not_carried_over(definition)
     else:
         assembly, robots = assembly_contents(definition, scale, source)
-        beside = {options.output.with_name(name): robot for name, robot in robots.items()}
-        _refuse_to_replace(beside, options.output)
-        files, lost = {options.output: assembly, **beside}, not_carried_over_of_assembly(definition)
+        parts = {options.output.with_name(name): robot for name, robot in robots.items()}
+        _refuse_to_replace(parts, options.output)
+        files, lost = {options.output: assembly, **parts}, not_carried_over_of_assembly(definition)
         contents = [robots[entry['robot']] for entry in assembly['robots']]
     models = [Robot.model_validate(content) for content in contents]
     summary = {

@@ -93,7 +93,7 @@ def not_carried_over(manipulator: Manipulator) -> list[str]:
     if any(link.inertial_values for link in links.values()):
         lines.append('inertial_values: inertias follow from shape and mass, as in PyBullet')
     if any(link.material_color or link.material_name for link in links.values()):
-        lines.append('material_color, material_name: links have no colour of their own')
+        lines.append('material_color, material_name: links have no colour')
     if manipulator.urdf_filename:
         lines.append('urdf_filename: no URDF is written')
     base = manipulator.base_definition

@@ -210,7 +210,7 @@ def read_definition(path: str | Path) -> Manipulator | Assembly:
     """Read a definition, and the files that it names.
 
     Args:
-        path: A YAML or JSON file; a file that it names is looked for beside it.
+        path: A YAML or JSON file; a file that it names is relative to its folder.
 
     Raises:
         OSError: If a file cannot be read.

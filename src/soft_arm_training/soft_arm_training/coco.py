@@ -1,7 +1,7 @@
 """COCO-style data sets on disk: images, instance masks, and optionally depth.
 
-A laboratory's own labels come in the same way: any COCO instance file (polygons, run lengths as a
-list or as a string) beside its pictures. The names of its categories must be the names of the
+Labels of a laboratory come in the same way: any COCO instance file (polygons, run lengths as a
+list or as a string) in the folder of its pictures. Its categories have the names of the
 classes to be trained.
 """
 
@@ -124,7 +124,7 @@ def read(labels: Path, classes: tuple[str, ...]) -> Iterator[Sample]:
     """Samples of a COCO instance file, or of a folder with `instances.json`, one by one.
 
     Args:
-        labels: The file; pictures are looked for beside it and in a folder `images` beside it.
+        labels: The file; pictures are looked for in its folder and in a folder `images` there.
         classes: Names that count; instances of other categories, and crowds, are left out.
 
     Raises:

@@ -27,7 +27,7 @@ class _Flat(nn.Module):
 
 
 def export(network: Yolact, path: Path, metadata: dict) -> dict:
-    """Write `path` (.onnx) and its metadata (.json) beside it; return the metadata.
+    """Write `path` (.onnx) and its metadata (.json) in the same folder; return the metadata.
 
     Args:
         network: The network, in inference mode.
@@ -60,5 +60,5 @@ def export(network: Yolact, path: Path, metadata: dict) -> dict:
 
 
 def write_metadata(path: Path, metadata: dict) -> None:
-    """Write the metadata beside the network `path`."""
+    """Write the metadata of the network `path`, in its folder."""
     path.with_suffix('.json').write_text(json.dumps(metadata, indent=2) + '\n')

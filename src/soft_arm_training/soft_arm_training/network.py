@@ -26,7 +26,7 @@ class YolactConfig:
         depths: Residual blocks of the four stages.
         pyramid: Channels of the feature pyramid.
         prototypes: Number of prototype masks.
-        depth: Whether it sees depth beside colours.
+        depth: Whether it has inputs of depth and colours.
     """
 
     classes: tuple[str, ...] = ('ring',)

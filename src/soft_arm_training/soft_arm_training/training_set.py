@@ -40,7 +40,7 @@ COLOUR_LEVELS = 16  # of each channel
 OTHER_COLOURS_SHARE = 0.3  # pictures whose surroundings get other colours
 OTHER_PAINT_SHARE = 0.6  # crops that show instances of another paint, as the segmenter shows them
 GREY_PAINT_SHARE = 0.6  # of these
-OWN_SHARE = 0.5  # of the crops are of a laboratory's own images, which are few
+OWN_SHARE = 0.5  # of the crops are of images of a laboratory, which are few
 
 
 class Crop(NamedTuple):

@@ -1,6 +1,6 @@
 """Controls of a page and their accepted values.
 
-The server checks each value that a page sends with the control's own `checked`: type, range and
+The server checks each value that a page sends with `checked` of the control: type, range and
 finiteness. Nothing is clamped: a value outside of the limits is refused.
 """
 

@@ -1,4 +1,4 @@
-"""Align a depth image to the colour camera beside it, for cameras whose driver does not."""
+"""Align a depth image to the colour camera next to it, for cameras whose driver does not."""
 
 # mypy: disable-error-code="no-untyped-def"
 # Numba infers the types of the compiled functions.

@@ -1,4 +1,4 @@
-"""Pair colour and depth images of one frameset by their stamps, running and recorded ones alike."""
+"""Pair colour and depth images of one frameset by their stamps, both running and recorded."""
 
 from collections import Counter, OrderedDict, deque
 from statistics import median
@@ -30,7 +30,7 @@ class Pairing:
 
     Attributes:
         waiting: Images by stamp [ns], of each kind.
-        dropped: Number of images of each kind that wait no longer.
+        dropped: Number of images of each kind that were discarded.
         differences_ns: Stamp of depth minus stamp of colour of the newest framesets [ns].
     """
 

@@ -184,7 +184,7 @@ class Emulator:
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         self.requests += 1
         if request.transport is None or request.transport.is_closing():
-            return web.Response(status=503)  # nobody would receive the session
+            return web.Response(status=503)  # the session would not be received
         return await self.faults.apply(request, lambda: self._guarded(request))
 
     async def _guarded(self, request: web.Request) -> web.StreamResponse:

@@ -128,7 +128,7 @@ def _notes(pairing: Pairing, unusable: Counter[str]) -> list[str]:
 
 def _static_pose(bag: Bag, target: str, source: str) -> np.ndarray:
     """Return the pose (4, 4) of one frame in another by the transforms in /tf_static."""
-    beside: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
+    neighbours: dict[str, dict[str, np.ndarray]] = defaultdict(dict)
     invalid: list[str] = []
     for _, _, message in messages(bag, tuple(topics_of(bag, _TF, '/tf_static'))):
         for link in message.transforms:
@@ -138,11 +138,11 @@ def _static_pose(bag: Bag, target: str, source: str) -> np.ndarray:
                 names = f'{link.header.frame_id[:60]!r} to {link.child_frame_id[:60]!r}'
                 invalid.append(f'from {names} is invalid: {error}')
                 continue
-            beside[link.header.frame_id][link.child_frame_id] = T
-            beside[link.child_frame_id][link.header.frame_id] = np.linalg.inv(T)
+            neighbours[link.header.frame_id][link.child_frame_id] = T
+            neighbours[link.child_frame_id][link.header.frame_id] = np.linalg.inv(T)
     found, ahead = {target: np.eye(4)}, [target]
     for frame in ahead:
-        for other, T in beside[frame].items():
+        for other, T in neighbours[frame].items():
             if other not in found:
                 found[other] = found[frame] @ T
                 ahead.append(other)

@@ -63,7 +63,7 @@ class Label:
 
 @dataclass(frozen=True)
 class LabelledResult:
-    """Detections of a labelled bag beside its labels.
+    """Detections of a labelled bag with its labels.
 
     Attributes:
         rings, found: Numbers of frames with a ring, and of these with a pose.

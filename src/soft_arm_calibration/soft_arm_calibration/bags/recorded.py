@@ -115,8 +115,8 @@ def find_topics(
         if held[truth] != _POSE:
             raise BagError(f'{truth} in {bag.path} is of type {held[truth]}, not {_POSE}')
     else:
-        beside = [topic for topic in truths if topic.startswith(f'{place}/')]
-        truth = next(iter(beside or (truths if len(truths) == 1 else [])), None)
+        of_place = [topic for topic in truths if topic.startswith(f'{place}/')]
+        truth = next(iter(of_place or (truths if len(truths) == 1 else [])), None)
     return Topics(
         own(_CHAMBERS, '/pressures'), own(_RING, '/tip_pose'), _camera(bag, mounting, choice), truth
     )

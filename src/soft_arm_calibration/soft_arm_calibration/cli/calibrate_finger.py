@@ -108,14 +108,14 @@ def _parser() -> CommandLine:
         type=input_file,
         metavar='FILE',
         help='calibrate from the pictures in this CSV without measuring '
-        '(pressure_pa,branch,colour,depth; PNG files beside it, depth 16 bits in mm), in the order '
+        '(pressure_pa,branch,colour,depth; PNG files there, depth 16 bits in mm), in the order '
         'of measurement; for bends use `softarm calibrate curve --quantity bend`',
     )
     parser.add_argument(
         '--camera',
         type=input_file,
         metavar='FILE',
-        help='camera of the pictures (default: camera.yaml beside them)',
+        help='camera of the pictures (default: camera.yaml in their folder)',
     )
     parser.add_argument(
         '--clicks',

@@ -45,7 +45,7 @@ class ClosingMeasurement(Session):
         self._shapes: list[tuple[float, np.ndarray]] = []
         self._ramp_s: float | None = None  # when the closing began; None: in vacuum
         self._commanding = False
-        # A publisher from the first closing on: the controller takes no goal beside another.
+        # A publisher from the first closing on: with another one the controller takes no goal.
         self._command: Publisher | None = None
         self._heard_s = -math.inf  # the last command of another node
 

@@ -97,9 +97,9 @@ class RigSession(Session):
         self.images = Series()
         self.diagnostics: dict[str, dict[str, str]] = {}  # newest values of each node
         self.command_pa: np.ndarray | None = None  # sent at 50 Hz while set
-        self.sent_pa, self.sent_since_s = self.command_pa, 0.0  # what was sent last, since when
+        self.sent_pa, self.sent_since_s = self.command_pa, 0.0  # last sent
         self.commanded_by_others_s: float | None = None  # time of another node's last command
-        # A publisher only while it commands: the controller takes no goal beside another.
+        # A publisher only while it commands: the controller takes no goal while another publishes.
         self._command: Publisher | None = None
 
     def __enter__(self) -> Self:

@@ -20,7 +20,7 @@ from soft_arm_control.outcome import Outcome
 PERIOD_S = 0.02
 SHAPE_LAG_S = 0.2  # lag of the finger behind its pressure
 MAX_SHAPE_WAIT_S = 1.0  # for an image of the finger at rest
-SHAPE = 'shape'  # source of the liveness monitor besides the driver
+SHAPE = 'shape'  # further source of the liveness monitor
 
 
 class Evidence(enum.Flag):

@@ -38,7 +38,7 @@ from soft_arm_kinematics.arm import BellowsArm
 # commanded one: valves do not reach full vacuum exactly.
 MAX_HELD_DEVIATION_PA = 4.0e3
 ADDED_DAMPING_RATIO = 0.25  # of the slow modes, while the loop is closed
-# Sources of the liveness monitor besides the driver.
+# Further sources of the liveness monitor.
 CAMERA = 'camera'
 TIP = 'tip'
 

@@ -32,7 +32,7 @@ STEP_RAD, STEP_M = 1e-3, 1e-4  # of finite differences
 # Newton's method: steps, largest change [rad, m], and change at which it ends [rad, m].
 MAX_STEPS, MAX_CHANGE, TOLERANCE = 20, 0.3, 1e-5
 POSTURE_SHARE = 0.02  # of the range of the lengths about a posture in which it is used
-MAX_POSTURES = 32  # that are kept
+MAX_POSTURES = 32  # size of the cache
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Gain and phase margin of the tip loop at a posture, from its linear model.
 
-Each slow mode is a loop of its own. With the reference r of the mode and the measured tip m:
+Each slow mode is a separate loop. With the reference r of the mode and the measured tip m:
 
     y0 = V (r - b - k v)                      quasi-static tip; V: reference filter, valve delay
     x = A y0                                  tip; A: the mode

@@ -140,7 +140,7 @@ def importable_models() -> tuple[list[str], dict[str, str]]:
 def with_offset(free_m: np.ndarray, tip_m: np.ndarray, horizon: int | None) -> np.ndarray:
     """Add the last known error of a free run, `horizon` samples earlier, to it.
 
-    This is the prediction of a model without a state of its own, with a constant disturbance.
+    This is the prediction of a model without a state, with a constant disturbance.
 
     Args:
         free_m: Free run, shape (n, 3) [m].

@@ -17,7 +17,7 @@ TINY = 1e-300  # keeps quotients finite where the limits of a held coordinate ar
 
 
 class Scoring(NamedTuple):
-    """Inputs of the scores besides the arm.
+    """Inputs of the scores other than the arm.
 
     Attributes:
         weights: (3,) of angle change, bend growth and stiffness.

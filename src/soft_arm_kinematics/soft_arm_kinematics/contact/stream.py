@@ -57,7 +57,7 @@ class ContactStream:
 
         Args:
             model: The bellows.
-            covariance: (3, 3) of planar poses that bring none of their own [m, m, rad].
+            covariance: (3, 3), default for planar poses without one [m, m, rad].
             false_alarms_per_min: Largest accepted rate of alarms in free motion [1/min].
             rate_hz: Poses per second [Hz].
             window: Poses over which the twist is measured.

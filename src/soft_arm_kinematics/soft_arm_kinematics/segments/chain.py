@@ -1,6 +1,6 @@
 """A chain of segments as flat arrays, and its poses and Jacobians (`formulas`).
 
-Many poses are computed in NumPy. One pose is computed in Python's own numbers, which takes a
+Many poses are computed in NumPy. One pose is computed in Python floats, which takes a
 quarter of the time: on single numbers, arithmetic of NumPy is slow.
 """
 
@@ -136,7 +136,7 @@ def make_chain(
 
 
 def of_plain_numbers(chain: Chain) -> Chain:
-    """Return the chain with arrays of Python's own numbers, for the functions of one pose."""
+    """Return the chain with arrays of Python floats, for the functions of one pose."""
     return Chain(*(array.astype(object) for array in chain))
 
 

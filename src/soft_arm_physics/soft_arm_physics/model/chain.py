@@ -44,7 +44,7 @@ HIDDEN_GROUP = 5
 BODY_COLOUR = [0.82, 0.80, 0.74, 1.0]
 
 # MuJoCo scales the stiffness of limits and of dry friction with the inertia, which is too soft
-# beside a stiff spring on a light link: the shortest time constant (MuJoCo raises it to two time
+# next to a stiff spring on a light link: the shortest time constant (MuJoCo raises it to two time
 # steps) and the highest impedance.
 _RIGID_REFERENCE = [1e-4, 1.0]
 _RIGID_IMPEDANCE = [0.9999, 0.9999, 0.001, 0.5, 2.0]
@@ -57,7 +57,7 @@ class Link:
     body: mujoco.MjsBody
     s_m: float  # of the body's origin, from the robot's base
     inertia: Inertia = field(default_factory=Inertia)
-    low_m: float = np.inf  # what its shapes cover of the robot, from the base
+    low_m: float = np.inf  # extent of its shapes along the robot, from the base
     high_m: float = -np.inf
     radius_m: float = 0.0
 

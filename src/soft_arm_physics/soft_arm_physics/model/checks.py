@@ -60,7 +60,7 @@ def slowest_mode_rad_s(model: mujoco.MjModel, bellows: np.ndarray | float = 0.0)
 
     Args:
         model: The model.
-        bellows: Stiffness of bellows (nv, nv) besides the joints' springs: `bellows_stiffness`.
+        bellows: Stiffness of bellows (nv, nv), added to the joints' springs: `bellows_stiffness`.
 
     Raises:
         PhysicsError: If no joint has a spring.

@@ -11,7 +11,7 @@ from itertools import product
 import mujoco
 import numpy as np
 
-_DECIDES = 1e6  # weight of a contact time that is given beside one that is not
+_DECIDES = 1e6  # weight of a given contact time against a default one
 
 
 def set_friction(geom: mujoco.MjsGeom, sliding: float | None) -> None:

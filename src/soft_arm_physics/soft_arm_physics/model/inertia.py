@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation
 
 from soft_arm_physics.errors import PhysicsError
 
-# Smaller moments about a body's own centre are raised to this one [kg m^2]: MuJoCo needs more than
+# Smaller moments about the centre of a body are raised to this one [kg m^2]: MuJoCo needs more than
 # 1e-15. A thin rod's joints bend about axes away from that centre and do not notice it, only its
 # twist is slower. A body that would notice is refused.
 LEAST_KG_M2 = 2.0 * mujoco.mjMINVAL

@@ -22,7 +22,7 @@ from soft_arm_physics.model.robot import Neighbours, RobotBodies, add_robot, add
 mujoco.set_mju_user_warning(logging.getLogger(__name__).warning)
 
 MEMORY_BYTES = 64 << 20  # of MuJoCo's arena: its error for one that is full would end the process
-# What lies, hangs or is grasped by friction creeps without these: docs/explanation/physics.md.
+# Bodies held by friction creep without these: docs/explanation/physics.md.
 FRICTION_STIFFNESS = 10.0  # of contacts along over that across
 NO_SLIP_ITERATIONS = 3  # in air: they cost a tenth of the speed of limbs in water
 OBJECT_COLOUR = (0.35, 0.50, 0.70)

@@ -1,7 +1,7 @@
 """Labelled RGB-D frames of the ring in random scenes, for training and testing a segmenter.
 
 Every frame is drawn from its own seed, so frame 17 is the same whatever was drawn before it.
-Training and held-out scenes share no seed, no family of textures, no shape of clutter beside boxes,
+Training and held-out scenes share no seed, no family of textures, no shape of clutter except boxes,
 no room colours and no direction of light.
 """
 

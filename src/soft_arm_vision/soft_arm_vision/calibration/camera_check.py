@@ -192,7 +192,7 @@ class CameraCheck:
                 return
             view = _moved(view, step, axes)
         mixed = matrix[5:, :5] @ inner
-        # Depth that reaches past edges bends the relief of a wall by as much, nobody knows how.
+        # Depth that reaches past edges bends the relief of a wall by an unknown amount.
         fattening_m = self._sensor.fattening_px / self._sensor.focal_length_px * view.centre[2]
         self._views.append(
             (
@@ -281,7 +281,7 @@ def _normal_equations(
         ring.height_m,
         ring.thickness_m,
     )
-    # The sides of the wall: beside the rims the shades of the ring's faces move an edge.
+    # The sides of the wall: next to the rims the shades of the ring's faces move an edge.
     axial_m = (edge.contact - view.centre) @ axis
     used = ~view.outline.arm_adjacent & (np.abs(axial_m) < REACH * ring.height_m)
     used &= np.isfinite(edge.distance)

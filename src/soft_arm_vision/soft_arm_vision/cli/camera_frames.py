@@ -36,7 +36,7 @@ def _print_kind(options: Namespace) -> int:
             )
     except CalibrationError as error:
         kind = SEPARATE if rig.camera.align_depth else NONE
-        effect = 'are a tf tree of their own' if kind == SEPARATE else 'are not published'
+        effect = 'are a separate tf tree' if kind == SEPARATE else 'are not published'
         print(f"the camera's frames {effect}: {error}", file=sys.stderr)
     print(kind, end='')
     return 0

@@ -91,7 +91,7 @@ def back_project_cells(
     """Return the points of square cells of pixels, each the mean of its selected pixels.
 
     The errors of stereo depth are correlated over some pixels, so that little is lost; its rounding
-    to millimetres is averaged. Voxels would give a stray pixel beside the surface the same weight
+    to millimetres is averaged. Voxels would give a stray pixel next to the surface the same weight
     as the many pixels on it.
 
     Args:

@@ -229,7 +229,7 @@ def _described(
     unknowns += np.diag(
         np.square([shift_m, shift_m, tilt_rad, tilt_rad, shift_m, shift_m][: len(unknowns)])
     )
-    if not free:  # what the known radius leaves
+    if not free:  # remaining parameters
         unknowns -= np.outer(unknowns[4], unknowns[4]) / unknowns[4, 4]
     e1, e2 = perpendiculars(wall.axis)
     spread = np.zeros((6, 4))

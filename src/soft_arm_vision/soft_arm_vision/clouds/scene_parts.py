@@ -19,13 +19,13 @@ TURNING_SHARE = 0.7
 FACE_COSINE = 0.9  # 25 deg
 EVEN_RAD = 0.02  # scatter of normals below which a surface is flat, whatever turns
 PLANE_HYPOTHESES = 1000
-PLANE_POINTS = 20_000  # that planes are sought in
-# Taken away around a plane besides 1.5 thresholds: there the depths of both are mixed.
+PLANE_POINTS = 20_000  # number of points in the search for planes
+# Removed around a plane, in addition to 1.5 thresholds: there the depths of both are mixed.
 FOOT_M = 0.0045
 GAP_M, GAP_SPACINGS = 0.012, 3  # between parts, whichever is larger
 MIN_PART = 100
 PARTS = 8
-PART_POINTS = 5_000  # that a wall is fitted to
+PART_POINTS = 5_000  # number of points in the fit of a wall
 
 
 @dataclass(frozen=True)

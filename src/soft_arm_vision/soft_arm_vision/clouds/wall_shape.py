@@ -66,7 +66,7 @@ class Shape:
 
 def displacements(at: OnWall, radius_m: float) -> np.ndarray:
     """Return radial displacements by the standard deviation of each amplitude (n, 8) [m]."""
-    low, high = np.percentile(at.axial_m, (2, 98))  # its ends are mixed with what is beside them
+    low, high = np.percentile(at.axial_m, (2, 98))  # its ends are mixed with their surroundings
     z = np.clip((2 * at.axial_m - low - high) / max(high - low, 1e-9), -1, 1)
     bulge = 1.5 * z * z - 0.5
     c, s = np.cos(at.angle_rad), np.sin(at.angle_rad)
@@ -96,7 +96,7 @@ def shape_of(at: OnWall, wall: Wall, sigma_m: float, floor_m: float) -> Shape:
         rest = at.residual_m - both @ x
         weight = tukey(rest, cut_m)
         whole = both.T @ (both * weight[:, None]) / scale_m**2 + np.diag(prior)
-        whole += 1e-9 * np.diag(np.diag(whole) + 1)  # what no point shows
+        whole += 1e-9 * np.diag(np.diag(whole) + 1)  # directions that no point determines
         x = np.linalg.solve(whole, both.T @ (weight * at.residual_m) / scale_m**2)
         rest = at.residual_m - both @ x
         scale_m = max(scatter_m(rest, cut_m), floor_m)

@@ -5,7 +5,7 @@
     clicks     colour,line,u1_px,v1_px,u2_px,v2_px        line: reference, or a piece's name
 
 Rows are in the order of measurement; branch is up or down. The pictures' camera is `camera.yaml`
-beside them, with the keys image and distortion of the virtual camera's file.
+in their folder, with the keys image and distortion of the virtual camera's file.
 """
 
 from dataclasses import dataclass

@@ -37,7 +37,7 @@ class Outline:
 
     Attributes:
         rays: Normalised coordinates (x/z, y/z) of edge points, shape (n, 2).
-        arm_adjacent: Where the arm, not the background, is seen beside the edge, shape (n,), bool.
+        arm_adjacent: Where the arm, not the background, is seen next to the edge, shape (n,), bool.
         pixel: Size of a pixel in the same coordinates.
         seen_share: Share of the mask's edge points at which the colour changes; these are kept.
         cut_share: Share of them at which neither colour nor depth changes: the object goes on.
@@ -81,7 +81,7 @@ def mask_edges(
         radius_m: Radius of the ring.
 
     Returns:
-        Pixels (u, v), shape (n, 2), float, and how much farther [m] what is seen beside each is,
+        Pixels (u, v), shape (n, 2), float, and how much farther [m] the surface next to each is,
         shape (n,); infinite where it is not known.
     """
     pixels, steps = [], []
@@ -96,9 +96,9 @@ def mask_edges(
             )
             own = (rows > 0) & (rows < len(m) - 1)
             rows, cols = rows[own], columns[own]
-            beside = 2 * TOLERANCES.border_px * side
-            outside = z[np.clip(rows + beside, 0, len(m) - 1), cols]
-            inside = z[np.clip(rows - beside, 0, len(m) - 1), cols]
+            across = 2 * TOLERANCES.border_px * side
+            outside = z[np.clip(rows + across, 0, len(m) - 1), cols]
+            inside = z[np.clip(rows - across, 0, len(m) - 1), cols]
             step = np.where((outside > 0) & (inside > 0), outside - inside, np.inf)
             own = step > -TOLERANCES.jump * radius_m
             edge = np.column_stack([cols[own], rows[own] + 0.5 * side])
@@ -192,7 +192,7 @@ def outline_residual(
     """Return the distances of the edge points from the ring's edges in the image.
 
     Where the arm leaves the ring towards the camera it hides the far rim; the mask then ends at the
-    inner edge of the near one. Edge points with the arm beside them are therefore not compared with
+    inner edge of the near one. Edge points next to the arm are therefore not compared with
     the far rim.
 
     Args:

@@ -62,7 +62,7 @@ def _depths(rays, centre, axis, radius_m, thickness_m, half_m, margin):
 def ray_depth(ray, centre, axis, ahead, away, radius_m, thickness_m, half_m, margin):
     """Return the depth at which a ray meets the ring, infinite if it misses.
 
-    The ring's centre lies `ahead` along the axis and the square root of `away` beside it. With a
+    The ring's centre lies `ahead` along the axis and the square root of `away` from it. With a
     `margin` above 0 only rays count that pass the axis well inside the radius, and the flat end of
     the wall does not count.
     """
@@ -84,7 +84,7 @@ def ray_depth(ray, centre, axis, ahead, away, radius_m, thickness_m, half_m, mar
             depth_m = wall_m
     if margin == 0 and slant * ahead > 0:  # the flat end that faces the camera
         face_m = (ahead - np.sign(ahead) * half_m) / slant
-        beside = face_m * (a * face_m - 2 * b) + away
-        if 0 < face_m < depth_m and (radius_m - thickness_m) ** 2 < beside < radius_m**2:
+        off_axis = face_m * (a * face_m - 2 * b) + away
+        if 0 < face_m < depth_m and (radius_m - thickness_m) ** 2 < off_axis < radius_m**2:
             depth_m = face_m
     return depth_m

@@ -1,4 +1,4 @@
-"""Attach the camera's own tree of frames to the arm's base frame."""
+"""Attach the tree of frames of the camera to the arm's base frame."""
 
 import numpy as np
 from rclpy.node import Node

@@ -24,7 +24,7 @@ class CameraFrameParameters:
     robot: str = parameters.parameter(
         'two_module_arm', 'name of a shipped robot or path of a robot file'
     )
-    camera_root_frame: str = parameters.parameter('camera_link', "root of the camera's own frames")
+    camera_root_frame: str = parameters.parameter('camera_link', 'root of the frames of the camera')
 
 
 class CameraFrameNode(Node):

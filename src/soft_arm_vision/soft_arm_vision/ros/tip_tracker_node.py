@@ -42,7 +42,7 @@ class TipTrackerParameters:
     network: str = parameters.parameter(
         '', "path of yolact's exported network (.onnx); empty: the shipped one"
     )
-    camera_root_frame: str = parameters.parameter('camera_link', "root of the camera's own frames")
+    camera_root_frame: str = parameters.parameter('camera_link', 'root of the frames of the camera')
     stale_s: float = parameters.parameter(
         0.2, 'age of the newest pose that is an error [s]', minimum=0.05, maximum=10.0
     )

@@ -23,7 +23,7 @@ class ColourSegmenter:
     """Segment the ring by colour.
 
     Candidates are the parts of its colour between jumps of depth, because another object of that
-    colour may be beside the ring. After them come whole regions: depth may be missing in stripes.
+    colour may be next to the ring. After them come whole regions: depth may be missing in stripes.
     """
 
     DEPTH_RANGE_M = (0.15, 2.0)

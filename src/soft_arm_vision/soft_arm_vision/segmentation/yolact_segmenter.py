@@ -11,7 +11,7 @@ from soft_arm_vision.segmentation.candidate import TRACKING_MARGIN_PX, Candidate
 from soft_arm_vision.segmentation.yolact.exported import ExportedYolact, Window, shipped_for
 
 RING_CLASS = 'ring'
-MAX_DETECTIONS = 3  # that are looked at, best first
+MAX_DETECTIONS = 3  # best first
 
 
 class YolactSegmenter:

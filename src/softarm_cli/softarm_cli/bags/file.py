@@ -121,7 +121,7 @@ class Bag:
 
     @property
     def left_out(self) -> list[str]:
-        """What was not read so far, one line for each cause."""
+        """Return the losses so far, one line for each cause."""
         lines = []
         if self.is_cut:
             lines.append('its recorder was killed, or it is truncated: only the rest is read')

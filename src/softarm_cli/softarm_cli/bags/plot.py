@@ -126,10 +126,10 @@ def _standard(bag: Bag) -> list[Panel]:
         ),
     }
     tips = {name: series for name, series in tips.items() if len(series[0])}
-    beside = (vision or '').removesuffix(VISION) + TARGET
+    same_namespace = (vision or '').removesuffix(VISION) + TARGET
     target = _series(
         bag,
-        [topic for topic in named(TARGET, _TARGET_TYPE) if topic == beside],
+        [topic for topic in named(TARGET, _TARGET_TYPE) if topic == same_namespace],
         lambda message: message.pose.position,
     )
     found = [_pressure_panel(bag, topic) for topic in measured]

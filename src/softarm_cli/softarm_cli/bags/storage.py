@@ -338,8 +338,8 @@ def recover(file: Path, folder: Path) -> tuple[Path, bool]:
     if file.suffix == '.mcap':
         with file.open('rb') as source, copy.open('wb') as target:
             return copy, not _copy_messages(source, target)
-    beside = {ending: Path(f'{file}{ending}') for ending in ('-wal', '-journal')}
-    journals = [e for e, path in beside.items() if path.exists() and path.stat().st_size]
+    companions = {ending: Path(f'{file}{ending}') for ending in ('-wal', '-journal')}
+    journals = [e for e, path in companions.items() if path.exists() and path.stat().st_size]
     if not journals:
         return file, False
     for ending in ('', *journals):
@@ -356,7 +356,7 @@ def _copy_messages(source: BinaryIO, target: BinaryIO) -> bool:
     schemas: dict[int, int] = {0: 0}  # new ids by old
     channels: dict[int, int] = {}
     has_end = False
-    with suppress(Exception):  # what is damaged can raise anything
+    with suppress(Exception):  # a damaged file can raise anything
         for record in StreamReader(source, validate_crcs=True).records:
             if isinstance(record, Schema):
                 schemas[record.id] = writer.register_schema(

@@ -1,7 +1,7 @@
 """Replay bags into the ROS graph, so that no replay drives a rig by accident.
 
-Set points (`command_topics`) and ROS's own topics are left out unless they are asked for. Nothing
-is sent to a rig: no topic that is published already, no set point to which a node subscribes, and
+Set points (`command_topics`) and topics of ROS itself are left out unless asked for. Nothing is
+sent to a rig: no topic that is published already, no set point to which a node subscribes, and
 nothing under its own name while a driver runs. The graph is checked before the first message and
 twice a second during the replay.
 

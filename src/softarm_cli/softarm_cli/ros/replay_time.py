@@ -74,7 +74,7 @@ class ImageAnswers:
     """Wait for the acknowledgements of the nodes after each set of images with one stamp.
 
     A node answers if it publishes /clock_answers and subscribes to an image. One that does not
-    answer in time is named and no longer waited for, until it answers again.
+    answer in time is named and not waited for until it answers again.
     """
 
     def __init__(self, graph: Graph, sent: list[Connection], replay: Replay):

@@ -53,7 +53,7 @@ class _Layout(TypedDict):
 
 
 class _Metadata(TypedDict):
-    __pydantic_config__ = ConfigDict(extra='allow')  # type: ignore[misc]  # who made it, and how good it is
+    __pydantic_config__ = ConfigDict(extra='allow')  # type: ignore[misc]  # provenance and scores
     sha256: Annotated[str, Field(pattern='^[0-9a-f]{64}$')]
     classes: Annotated[list[str], Field(min_length=1)]
     layout: _Layout
@@ -70,7 +70,7 @@ class ExportedYolact:
     """An exported YOLACT.
 
     Args:
-        path: ONNX file with its metadata (.json) beside it.
+        path: ONNX file with its metadata (.json) in the same folder.
         ring: The ring that it looks for; None: the one that it has learned.
 
     Raises:

@@ -1,6 +1,6 @@
 """Show a network the colours of an image relative to the paint of the ring that it looks for.
 
-A network knows one paint. An image in which that paint takes the place of the ring's own shows it
+A network knows one paint. An image in which that paint takes the place of that of the ring shows it
 rings of any colour; what is white stays white for a coloured ring.
 """
 
