@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from soft_arm_control.tip.loaded_arm import LoadedArm
+from soft_arm_control.tip.swing_modes import SwingModes
 from soft_arm_kinematics.arm import BellowsArm
 
 STEP_PA = 80.0e3  # large enough to show the valve's rate limit
@@ -22,6 +24,13 @@ def step_limits_pa(arm: BellowsArm, chamber: int) -> tuple[float, float]:
     middle_pa = (low_pa + high_pa) / 2
     half_pa = min(STEP_PA, 0.9 * (high_pa - low_pa)) / 2
     return middle_pa - half_pa, middle_pa + half_pa
+
+
+def middle_modes(arm: BellowsArm) -> SwingModes:
+    """Return the modes in the middle of the steps, all other chambers at ambient pressure."""
+    pressures_pa, chamber = np.zeros(arm.n_actuators), stepped_chamber(arm)
+    pressures_pa[chamber] = np.mean(step_limits_pa(arm, chamber))
+    return LoadedArm(arm).modes(arm.lengths(pressures_pa))
 
 
 def loop_corners(arm: BellowsArm, chamber: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""`softarm calibrate dynamics`: identify valves, delays, lag, hysteresis and creep."""
+"""`softarm calibrate dynamics`: identify valves, delays, lag, swing, hysteresis and creep."""
 
 import sys
 from argparse import Namespace
@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from tqdm import tqdm
 
 from soft_arm_calibration.cli.camera_options import add_network
-from soft_arm_calibration.steps import STEPS, step_limits_pa, stepped_chamber
+from soft_arm_calibration.steps import STEPS, middle_modes, step_limits_pa, stepped_chamber
 from soft_arm_control.errors import ControlError
 from soft_arm_control.tip.identification import identify
 from soft_arm_description.calibrate import Calibrated, calibration_parser, run_calibration
@@ -88,7 +88,7 @@ def _measure(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
             require_devices(session.devices, rig)
         progress.set_description('steps and loops')
         chamber = stepped_chamber(arm)
-        dynamics, residuals = identify(*measure(session, arm, progress.update))
+        dynamics, residuals = identify(*measure(session, arm, progress.update), middle_modes(arm))
         require_devices(session.devices, rig)  # by now every node has been discovered
         measurement = Measurement(
             devices=session.devices.devices,

@@ -61,9 +61,9 @@ class BiasFilter:
 
     def __init__(self, arm: BellowsArm, residual_model: ResidualModel, dynamics: Dynamics):
         self._arm = arm
-        self.model = LoadedArm(arm)
         self._residual_model = residual_model
         self._dynamics = dynamics
+        self.model = self._loaded(0.0)
         self._max_error_m = MAX_ERROR_SHARE * float(
             np.linalg.norm(arm.at(arm.length_limits_m[1]).tip_m)
         )
@@ -133,7 +133,7 @@ class BiasFilter:
         before = self.model
         if payload_kg == before.payload_kg:
             return
-        self.model = LoadedArm(self._arm, payload_kg)
+        self.model = self._loaded(payload_kg)
         if not self._history:
             return
         lengths_m = self._history.newest.lagged_m
@@ -363,6 +363,10 @@ class BiasFilter:
             _squared_deviations(bias_m - other_m, 2.0 * covariance_m2) <= limit
             for other_m in self._rejected_m
         )
+
+    def _loaded(self, payload_kg: float) -> LoadedArm:
+        d = self._dynamics
+        return LoadedArm(self._arm, payload_kg, (d.mode_frequency_scale, d.mode_damping_scale))
 
     def _lengths(self, pressures_pa: np.ndarray) -> np.ndarray:
         # Sensors may read slightly below full vacuum.

@@ -8,10 +8,12 @@ from soft_arm_description.calibration import Values
 from soft_arm_io.fields import Number
 
 MAX_CREEP_SHARE = 0.3  # of the effect of a pressure
+MAX_MODE_SCALE = 10.0
 MAX_HYSTERESIS_WEIGHT = 0.9  # sum of the weights; the remaining effect is immediate
 
 _Time = Annotated[Number, Field(ge=0)]
 _PositiveTime = Annotated[Number, Field(gt=0)]
+_Scale = Annotated[Number, Field(ge=1.0 / MAX_MODE_SCALE, le=MAX_MODE_SCALE)]
 
 
 class Dynamics(Values):
@@ -21,8 +23,10 @@ class Dynamics(Values):
     after the command. Hysteresis: play operators of these half-widths and weights, and a linear
     part of weight 1 - sum; none in a file that was made before hysteresis was measured. Creep: a
     share of the pressure's effect follows with a separate time constant. Mechanics: the tip
-    follows with a first-order lag. The camera's delay lasts from an image's stamp to the arrival of
-    its tip pose. `PressureEffect` is the model of hysteresis and creep.
+    follows with a first-order lag. The scales are frequency and damping ratio of the slowest modes,
+    measured over modelled; 1 where they could not be measured. The camera's delay lasts from an
+    image's stamp to the arrival of its tip pose. `PressureEffect` is the model of hysteresis and
+    creep.
     """
 
     kind: ClassVar[str] = 'dynamics'
@@ -33,6 +37,8 @@ class Dynamics(Values):
     creep_share: Annotated[Number, Field(ge=0, le=MAX_CREEP_SHARE)]
     creep_time_constant_s: _PositiveTime
     camera_delay_s: _Time
+    mode_frequency_scale: _Scale = 1.0
+    mode_damping_scale: _Scale = 1.0
     hysteresis_thresholds_pa: tuple[Annotated[Number, Field(gt=0)], ...] = ()
     hysteresis_weights: tuple[Annotated[Number, Field(ge=0)], ...] = ()
 

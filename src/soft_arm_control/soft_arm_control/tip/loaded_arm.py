@@ -55,12 +55,20 @@ class _Posture:
 class LoadedArm:
     """Model of the tip of an arm under gravity, as a function of the actuator lengths L [m].
 
-    `payload_kg` is a mass at the tip, in addition to the masses in the robot file.
+    Args:
+        arm: The arm without load.
+        payload_kg: Mass at the tip, in addition to the masses in the robot file.
+        mode_scales: Measured over modelled frequency and damping ratio of the slow modes.
     """
 
-    def __init__(self, arm: BellowsArm, payload_kg: float = 0.0):
+    def __init__(
+        self,
+        arm: BellowsArm,
+        payload_kg: float = 0.0,
+        mode_scales: tuple[float, float] = (1.0, 1.0),
+    ):
         segments = [s for s in arm.robot.segments if isinstance(s, BellowsSegment)]
-        self._arm, self.payload_kg = arm, payload_kg
+        self._arm, self.payload_kg, self._mode_scales = arm, payload_kg, mode_scales
         units = np.eye(3 * arm.n_segments).reshape(-1, arm.n_segments, 3)
         self._matrix = arm.lengths_from_arcs(units).T  # B
         self._areas_m2 = np.repeat(
@@ -136,6 +144,7 @@ class LoadedArm:
         mass = np.einsum('imx,m,jmx->ij', jacobians, self._masses_kg, jacobians)
         tip = jacobians[:, -1]
         modes = modes_of(stiffness, self._damping_s * springs, mass, tip.T, slope)
+        modes = modes.scaled(*self._mode_scales)
         per_payload = tip.T @ np.linalg.solve(stiffness, tip @ self._gravity_m_s2)
         return _Posture(lengths_m, arcs, slope, per_payload, modes)
 

@@ -1,6 +1,7 @@
 """The slowest modes in which an arm swings about its quasi-static shape."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from scipy.linalg import eigh
@@ -48,6 +49,14 @@ class SwingModes:
     def transition(self, dt_s: float) -> np.ndarray:
         """Return the matrix (2k, 2k) of free motion over `dt_s`."""
         return self.moved(np.eye(2 * len(self.omega_rad_s)), dt_s).T
+
+    def scaled(self, frequency: float, damping: float) -> Self:
+        """Return the modes with frequencies and damping ratios multiplied by factors."""
+        return replace(
+            self,
+            omega_rad_s=frequency * self.omega_rad_s,
+            damping_ratio=np.minimum(damping * self.damping_ratio, MAX_DAMPING_RATIO),
+        )
 
     def amplitude_m(self, state: np.ndarray) -> float:
         """Return the amplitude [m] of the free oscillation from a state (2k,)."""

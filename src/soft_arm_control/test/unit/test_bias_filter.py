@@ -53,6 +53,16 @@ def test_a_move_and_a_late_camera_leave_no_error_behind(estimator, arm, delay_s)
     assert np.linalg.norm(estimator.error_m(np.full(6, 0.1)) - ERROR) < 1e-4
 
 
+def test_the_modes_are_those_of_the_model_corrected_by_the_calibration(arm, dynamics):
+    scales = {'mode_frequency_scale': 0.8, 'mode_damping_scale': 2.0}
+    measured = dynamics.model_copy(update=scales)
+    modelled, corrected = (
+        BiasFilter(arm, ResidualModel(arm.n_actuators), d).modes for d in (dynamics, measured)
+    )
+    assert corrected.omega_rad_s == pytest.approx(0.8 * modelled.omega_rad_s)
+    assert corrected.damping_ratio == pytest.approx(2.0 * modelled.damping_ratio)
+
+
 def test_one_image_of_something_else_changes_nothing(estimator, arm, dynamics):
     undisturbed = BiasFilter(arm, ResidualModel(arm.n_actuators), dynamics)
     feed(undisturbed, arm, 2.0, 0.06)

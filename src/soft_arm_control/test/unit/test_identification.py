@@ -6,6 +6,7 @@ from soft_arm_control.errors import IdentificationError
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_control.tip.identification import Record, StepRecord, identify, valve_response_pa
 from soft_arm_control.tip.pressure_effect import PressureEffect, lag_share
+from soft_arm_control.tip.swing_modes import SwingModes
 
 TRUTH = Dynamics(
     valve_time_constant_s=0.15,
@@ -19,6 +20,10 @@ TRUTH = Dynamics(
     hysteresis_weights=(0.15, 0.12, 0.08),
 )
 FINE_S = 0.002
+# Modelled: two modes of 3 Hz and a damping ratio of 0.15, in which the tip moves along x and y.
+MODES = SwingModes(
+    np.full(2, 6.0 * np.pi), np.full(2, 0.15), np.eye(3)[:, :2], np.zeros((1, 2)), np.zeros((2, 1))
+)
 
 
 def tips_m(effective_pa):
@@ -28,9 +33,13 @@ def tips_m(effective_pa):
 
 
 class Chamber:
-    """The true chamber and arm; it remembers what happened before."""
+    """The true chamber and arm; it remembers what happened before.
 
-    def __init__(self):
+    The tip follows the effective pressure with the lag, or as an oscillator if the arm swings.
+    """
+
+    def __init__(self, swing_hz=None, damping_ratio=None):
+        self.swing_hz, self.damping_ratio, self.rate_pa_s = swing_hz, damping_ratio, np.zeros(1)
         self.rng, self.effect = np.random.default_rng(3), PressureEffect(TRUTH, np.zeros(1))
         self.lagged_pa = np.zeros(1)
 
@@ -38,9 +47,7 @@ class Chamber:
         effective = []
         for pressure_pa in pressures_pa:
             acting_pa = self.effect.advance(FINE_S, np.array([pressure_pa]))
-            self.lagged_pa += lag_share(FINE_S, TRUTH.mechanical_lag_s) * (
-                acting_pa - self.lagged_pa
-            )
+            self._follow(acting_pa)
             effective.append(float(self.lagged_pa[0]))
         p, r = slice(None, None, 10), slice(None, None, 17)
         rings_m = tips_m(np.array(effective))[r]
@@ -51,6 +58,16 @@ class Chamber:
             rings_m + 1e-4 * self.rng.standard_normal(rings_m.shape),
             np.full(len(rings_m), TRUTH.camera_delay_s),
         )
+
+    def _follow(self, acting_pa):
+        if self.swing_hz is None:
+            share = lag_share(FINE_S, TRUTH.mechanical_lag_s)
+            self.lagged_pa += share * (acting_pa - self.lagged_pa)
+            return
+        omega = 2.0 * np.pi * self.swing_hz
+        spring = omega**2 * (acting_pa - self.lagged_pa)
+        self.rate_pa_s += FINE_S * (spring - 2.0 * self.damping_ratio * omega * self.rate_pa_s)
+        self.lagged_pa += FINE_S * self.rate_pa_s
 
     def step(self, start_pa, command_pa, gain=1.0) -> StepRecord:
         times_s = np.arange(0.0, 4.0, FINE_S)
@@ -68,12 +85,23 @@ class Chamber:
         return self.record(times_s, np.interp(times_s, corners_s, corners_pa))
 
 
-@pytest.fixture(scope='module')
-def found():
-    chamber = Chamber()
+def identified(chamber):
     chamber.step(0.0, -40e3)
     steps = [chamber.step(-40e3, 40e3), chamber.step(40e3, -40e3)]
-    return identify(steps, [chamber.loops(), chamber.loops()])
+    return identify(steps, [chamber.loops(), chamber.loops()], MODES)
+
+
+@pytest.fixture(scope='module')
+def found():
+    return identified(Chamber())
+
+
+@pytest.mark.parametrize(('swing_hz', 'damping_ratio'), [(2.0, 0.05), (3.0, 0.3), (4.5, 0.1)])
+def test_finds_the_frequency_and_the_damping_with_which_the_arm_swings(swing_hz, damping_ratio):
+    dynamics, residuals = identified(Chamber(swing_hz, damping_ratio))
+    assert 3.0 * dynamics.mode_frequency_scale == pytest.approx(swing_hz, rel=0.05)
+    assert 0.15 * dynamics.mode_damping_scale == pytest.approx(damping_ratio, abs=0.03)
+    assert residuals['swing_rms_m'] < residuals['moving_rms_m']
 
 
 def test_finds_the_valve_the_lags_and_the_delays_it_was_made_with(found):
@@ -102,7 +130,7 @@ def test_finds_the_loops_that_it_was_made_with(found):
 
 def test_a_valve_that_does_not_move_is_refused():
     with pytest.raises(IdentificationError, match='supply on'):
-        identify([Chamber().step(0.0, 40e3, gain=0.1)], [])
+        identify([Chamber().step(0.0, 40e3, gain=0.1)], [], MODES)
 
 
 @pytest.mark.parametrize(
@@ -112,6 +140,8 @@ def test_a_valve_that_does_not_move_is_refused():
         ('valve_rate_limit_pa_s', -1.0),
         ('creep_share', 0.31),
         ('camera_delay_s', np.nan),
+        ('mode_frequency_scale', 0.0),
+        ('mode_damping_scale', 11.0),
         ('hysteresis_weights', (0.5, 0.5)),
         ('hysteresis_thresholds_pa', (4e3,)),
     ],

@@ -21,6 +21,7 @@ from soft_arm_calibration.steps import (
     REST_S,
     STEPS,
     loop_corners,
+    middle_modes,
     step_limits_pa,
     stepped_chamber,
 )
@@ -54,7 +55,7 @@ from soft_arm_vision.ring.detector import RingDetector
 from soft_arm_vision.segmentation.colour_mask import is_coloured
 from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
 
-VERSION = 4  # of this procedure; part of the name of a cached rig
+VERSION = 5  # of this procedure; part of the name of a cached rig
 CAMERA_FRAME = 'camera_color_optical_frame'
 SETS, FRAMES = 3, 4
 PRESSURE_PERIOD_S, IMAGE_TICKS = 0.01, 3
@@ -231,7 +232,7 @@ def _dynamics(robot: Robot, on_part: Step) -> tuple[Dynamics, Measurement]:
         on_part()
     loops = _recorded(plant, chamber, *loop_corners(arm, chamber))
     on_part()
-    found, residuals = identify(steps, [loops])
+    found, residuals = identify(steps, [loops], middle_modes(arm))
     shipped = load_rig('virtual')
     delays = load_calibration(shipped, Dynamics, load_robot(shipped.robot)).values
     dynamics = found.model_copy(
