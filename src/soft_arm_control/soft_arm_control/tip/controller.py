@@ -52,7 +52,7 @@ class ControllerSettings:
     pressures_timeout_s: float = 0.3
     # A driver that recovers by itself is silent or inactive for less than this.
     driver_gone_s: float = 1.0
-    hold_s: float = 0.25  # the error must stay within tolerance for this long
+    hold_s: float = 0.25  # the error must stay within tolerance for this long, in images too
     max_ik_error_m: float = 0.0005  # above it the length limits saturate
     max_saturated_s: float = 1.0  # as near as the limits allow for longer ends the goal
     # Largest standard deviation of an estimate that the residual model learns.
@@ -205,8 +205,7 @@ class TipController:
         self._goal = goal
         self._reached = False
         self._start_s = self._unsaturated_s = now_s
-        self._inside_s = None
-        self._errors_m = []
+        self._inside_s, self._errors_m = None, []
         self._lengths_m = goal.at(0.0)[1]
         self._way_back.end()
         if not goal.open_loop and self._tip_is_lost(now_s):
@@ -338,7 +337,8 @@ class TipController:
         status = Status(phase, elapsed_s, error_m, tip_m, goal.waypoint(elapsed_s))
         if self._reached:
             return self._applied_pa, status
-        if self._inside_s is not None and now_s - self._inside_s >= s.hold_s:
+        seen_s = now_s if goal.open_loop else self.liveness.last_s(TIP)
+        if self._inside_s is not None and seen_s - self._inside_s >= s.hold_s:
             self._reached = True
             settle_s = self._inside_s - self._start_s
             return self._applied_pa, replace(status, outcome=Outcome.REACHED, settle_s=settle_s)

@@ -6,6 +6,7 @@ import pytest
 from soft_arm_control.errors import GoalError
 from soft_arm_control.outcome import Outcome
 from soft_arm_control.tip.command_shaper import PERIOD_S
+from soft_arm_control.tip.controller import ControllerSettings
 from soft_arm_control.tip.goal import Goal
 from soft_arm_kinematics.segments import pcc
 
@@ -340,6 +341,15 @@ def test_limits_in_the_way_end_a_slow_move_as_near_as_they_allow(loop):
     short_mm = float(re.search(r'the tip ([\d.]+) mm', status.message)[1])
     assert status.outcome is Outcome.SATURATED
     assert 1e3 * status.error_m == pytest.approx(short_mm, abs=1.2)
+
+
+def test_images_taken_within_the_tolerance_confirm_that_the_target_is_reached(loop, dynamics):
+    start_s = loop.now_s
+    loop.controller.start(loop.goal(MIDDLE), start_s)
+    status = loop.until_end()
+    assert status.outcome is Outcome.REACHED
+    held_s = loop.now_s - start_s - status.settle_s
+    assert held_s >= ControllerSettings.hold_s + dynamics.camera_delay_s - 1e-9
 
 
 def test_times_out(loop):
