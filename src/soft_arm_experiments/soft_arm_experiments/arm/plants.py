@@ -23,6 +23,8 @@ matplotlib.use('Agg')
 from matplotlib import pyplot as plt  # noqa: E402 - after the choice of its backend
 
 EXPERIMENTS = ('bend', 'deflection')
+WIDE_RATIO = 50.0  # of the largest to the smallest value, above which an axis is logarithmic
+MIN_UNREACHABLE_M = 0.5e-3  # distance of a step from the tips that the arm can hold
 
 
 @dataclass(frozen=True)
@@ -48,14 +50,15 @@ def measure(setup: Setup, seed: int) -> dict:
     """Run the experiments, if the arm has two segments, and random targets on one plant.
 
     Returns:
-        `errors_m` of all steps of the experiments and `settling` (time over the limit that valves
-        and mechanics set, None where it did not settle), and of the random targets `reach_m`,
-        `reach_s`, `swing_m`; `problems`: reasons of failures.
+        `errors_m` of all steps of the experiments, `unreachable_m` (their distances from the tips
+        that this arm can hold) and `settling` (time over the limit that valves and mechanics set,
+        None where it did not settle), and of the random targets `reach_m`, `reach_s`, `swing_m`;
+        `problems`: reasons of failures.
     """
     rig = load_rig(setup.rig)
     arm = load_bellows_arm(setup.robot, setup.rig)
     dynamics = load_calibration(rig, Dynamics, arm.robot).values
-    found: dict = {'errors_m': {}, 'settling': [], 'problems': []}
+    found: dict = {'errors_m': {}, 'unreachable_m': {}, 'settling': [], 'problems': []}
     with in_process_rig(
         rig,
         arm,
@@ -71,6 +74,7 @@ def measure(setup: Setup, seed: int) -> dict:
             result = runner.run(experiment(arm, name))
             errors_m = result.closed_loop.errors_m(result.experiment.points_m)
             found['errors_m'][name] = errors_m.tolist()
+            found['unreachable_m'][name] = result.closed_loop.unreachable_m.tolist()
             found['problems'] += result.closed_loop.problems
             found['settling'] += [
                 None if r.settle_s is None else r.settle_s / r.limit_s for r in result.responses
@@ -112,6 +116,12 @@ def summary(plants: Sequence[dict]) -> dict:
         'steps_mean_m': _value(np.mean, steps_m),
         'steps_p95_m': _value(lambda x: np.percentile(x, 95), steps_m),
         'steps_beyond_1mm': _value(lambda x: np.mean(np.array(x) > 1e-3), steps_m),
+        'steps_unreachable': sum(
+            away_m > MIN_UNREACHABLE_M
+            for p in plants
+            for aways_m in p['unreachable_m'].values()
+            for away_m in aways_m
+        ),
         'responses': len(ratios),
         'responses_settled': len(settled),
         'settling_median': _value(np.median, settled),
@@ -162,7 +172,8 @@ def draw(plants: dict[int, dict], path: Path) -> None:
     figure, axes = plt.subplots(1, len(shown), figsize=(4 * len(shown), 3.2), squeeze=False)
     for axis, (name, values) in zip(axes[0], shown.items(), strict=True):
         axis.step(np.sort(values), np.arange(1, len(values) + 1) / len(values), where='post')
-        axis.set(xlabel=name, xscale='log', ylim=(0, 1))
+        wide = np.max(values) > WIDE_RATIO * np.min(values)
+        axis.set(xlabel=name, xscale='log' if wide else 'linear', ylim=(0, 1))
         axis.grid(True, alpha=0.3, which='both')
     axes[0, 0].set_ylabel(f'share of all, {len(plants)} plants')
     figure.tight_layout()

@@ -97,14 +97,16 @@ def _run(options: argparse.Namespace) -> int:
 def _table(rows: dict[str, dict]) -> str:
     """Return a table of summaries."""
     lines = [
-        "| plant | steps: mean, p95 [mm] | settled | over the valves' limit: median, p95 | "
+        '| plant | steps: mean, p95 [mm] | out of reach | settled | '
+        "over the valves' limit: median, p95 | "
         'targets reached | mean, p95 [mm] | time: median, p95 [s] | swing p95 [mm] |',
-        '|---|---|---|---|---|---|---|---|',
+        '|---|---|---|---|---|---|---|---|---|',
     ]
     for name, v in rows.items():
         cells = [
             name,
             _numbers(v, 1e3, 'steps_mean_m', 'steps_p95_m'),
+            f'{v["steps_unreachable"]} of {v["steps"]}',
             f'{v["responses_settled"]} of {v["responses"]}',
             _numbers(v, 1.0, 'settling_median', 'settling_p95'),
             f'{v["targets_reached"]} of {v["targets"]}',

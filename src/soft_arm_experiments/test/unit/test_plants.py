@@ -9,6 +9,7 @@ from soft_arm_experiments.cli import experiment_plants
 MEASURED = {
     7: {
         'errors_m': {'bend': [1e-4, 3e-4], 'deflection': [2e-3]},
+        'unreachable_m': {'bend': [0.0, 0.0], 'deflection': [1.9e-3]},
         'settling': [1.1, None],
         'reach_m': [2e-4, 4e-2],
         'reach_s': [1.5, None],
@@ -17,6 +18,7 @@ MEASURED = {
     },
     8: {
         'errors_m': {},
+        'unreachable_m': {},
         'settling': [],
         'reach_m': [6e-4],
         'reach_s': [2.5],
@@ -38,7 +40,8 @@ def test_random_targets_are_measured_on_a_plant(monkeypatch):
 
 def test_failures_count_with_the_error_that_they_leave():
     values = plants.summary(list(MEASURED.values()))
-    assert values['steps'] == 3 and values['steps_beyond_1mm'] == pytest.approx(1 / 3)
+    assert values['steps'] == 3 and values['steps_unreachable'] == 1
+    assert values['steps_beyond_1mm'] == pytest.approx(1 / 3)
     assert (values['responses'], values['responses_settled']) == (2, 1)
     assert values['settling_median'] == 1.1
     assert (values['targets'], values['targets_reached']) == (3, 2)
@@ -58,8 +61,8 @@ def test_the_command_writes_a_table_a_plot_and_the_reasons(monkeypatch, tmp_path
     assert experiment_plants.main(options) == 0
     assert asked == {'seeds': [7, 8], 'workers': 3}
     said = capsys.readouterr().out
-    assert '| 7 | 0.80, 1.83 | 1 of 2 | 1.10, 1.10 | 1 of 2 |' in said
-    assert '| 8 | -, - | 0 of 0 | -, - | 1 of 1 |' in said
+    assert '| 7 | 0.80, 1.83 | 1 of 3 | 1 of 2 | 1.10, 1.10 | 1 of 2 |' in said
+    assert '| 8 | -, - | 0 of 0 | 0 of 0 | -, - | 1 of 1 |' in said
     assert 'plant 7: target 1: the tip was not measured' in said
     assert (tmp_path / 'plants.png').stat().st_size > 1000
     assert json.loads((tmp_path / 'plants.json').read_text())['plants']['8']['targets'] == 1
