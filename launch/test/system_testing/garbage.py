@@ -129,7 +129,7 @@ class Storm:
                 publisher.publish(message(message_class(kind), one))
             end_s = time.monotonic() + 0.3
             graph.wait(lambda end_s=end_s: time.monotonic() > end_s, 'a pause')
-            graph.destroy_publisher(publisher)
+            graph.called(lambda publisher=publisher: graph.destroy_publisher(publisher))
 
     def ask(self) -> None:
         """Call every action, and services with more than a boolean, with every garbage."""
