@@ -121,7 +121,7 @@ def load_calibration(
         rig: The rig.
         values: Which kind.
         robot: The robot that is used; None suffices for a kind that holds for any robot.
-        path: File; default: that of the rig.
+        path: Calibration file; None: the rig's file.
 
     Raises:
         OtherRobotError: If it was made for another robot.
@@ -163,7 +163,7 @@ def save_calibration(
         values: The numbers.
         robot: The robot for which they were measured.
         measurement: How they were measured.
-        path: File; default: that of the rig.
+        path: Calibration file; None: the rig's file.
 
     Returns:
         The file; None if the rig is a template and no other file is given: nothing is saved then.

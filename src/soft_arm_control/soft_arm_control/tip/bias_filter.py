@@ -145,7 +145,7 @@ class BiasFilter:
         self._rejected_m.clear()
 
     def payload_kg(self) -> tuple[float, float] | None:
-        """Return the estimated payload, that of the goal included, and its standard deviation [kg].
+        """Return the estimated total payload and its standard deviation [kg].
 
         It is the payload whose sag explains the bias. The deviation is small where the model error
         was learned without the payload. None in motion, and while the tip is not measured.

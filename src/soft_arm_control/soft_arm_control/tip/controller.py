@@ -52,9 +52,9 @@ class ControllerSettings:
     pressures_timeout_s: float = 0.3
     # A driver that recovers by itself is silent or inactive for less than this.
     driver_gone_s: float = 1.0
-    hold_s: float = 0.25  # the error must stay within tolerance for this long, in images too
+    hold_s: float = 0.25  # within tolerance up to the last image, until a goal is reached
     max_ik_error_m: float = 0.0005  # above it the length limits saturate
-    max_saturated_s: float = 1.0  # as near as the limits allow for longer ends the goal
+    max_saturated_s: float = 1.0  # time at the nearest point that the limits allow
     # Largest standard deviation of an estimate that the residual model learns.
     max_learned_deviation_m: float = 0.0005
 

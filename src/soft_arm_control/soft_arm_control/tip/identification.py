@@ -6,8 +6,8 @@ fitted to the tip in all images. No model of the arm is needed for these: with a
 rest, the tip is a smooth function of the effective pressure of the moved one, and a polynomial
 approximation of this function is fitted together with the dynamics.
 
-Last, a damped oscillator takes the place of the lag. Its frequency and damping ratio, divided by
-those of the modelled mode that the chamber excites, correct the modes at all postures.
+Last, a damped oscillator is fitted instead of the lag. The ratios of its frequency and damping
+ratio to the modelled ones of the excited mode scale the modes at all postures.
 """
 
 import math
@@ -182,8 +182,8 @@ def _mode_scales(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return measured over modelled frequency and damping ratio, (2,), and the fit's residuals [m].
 
-    The scales are 1 where the motion does not determine the frequency, as that of an arm without
-    visible oscillation.
+    The scales are 1 if the motion does not determine the frequency, for example without visible
+    oscillation.
     """
     mode = int(np.argmax(np.abs(modes.tip.T @ fit.way_m)))
     modelled = np.array([modes.omega_rad_s[mode], modes.damping_ratio[mode]])

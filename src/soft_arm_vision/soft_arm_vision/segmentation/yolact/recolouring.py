@@ -1,7 +1,7 @@
 """Show a network the colours of an image relative to the paint of the ring that it looks for.
 
-A network knows one paint. An image in which that paint takes the place of that of the ring shows it
-rings of any colour; what is white stays white for a coloured ring.
+A network knows one paint. With that paint in place of the ring's, it sees rings
+of any colour; what is white stays white for a coloured ring.
 """
 
 import cv2
