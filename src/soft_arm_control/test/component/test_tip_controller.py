@@ -19,6 +19,7 @@ from control_testing.simulated_rig import TARGET, Rig, start_controller
 from soft_arm_control.cli import move, vent
 from soft_arm_control.ros.arm_client import ArmClient, tip_target
 from soft_arm_control.ros.tip_goals import IK_SERVICE_TIMEOUT_S
+from soft_arm_control.tip.command_shaper import STOP_STEPS
 from soft_arm_msgs.action import FollowPath, MoveTip
 from soft_arm_msgs.msg import TipTarget
 from soft_arm_msgs.srv import SolveIK
@@ -175,15 +176,21 @@ def test_a_lost_tip_is_reported_with_the_trackers_reason(rig):
     assert 'the tip was not measured' in result.error_msg and '104.6 mm high' in result.error_msg
 
 
+def largest_change_pa(commands):
+    return np.ptp([command.pressures_pa for command in commands], axis=0).max()
+
+
 def test_beside_another_node_that_commands_no_goal_is_taken(rig):
+    rig.move(lengths_m=[0.1] * 6)
     rig.called(lambda: rig.also_command(True))
     try:
         rig.reports('/soft_arm/rig also publishes pressure_command')
+        rig.wait(lambda: largest_change_pa(rig.commands[-STOP_STEPS:]) < 1.0, 'the stop is over')
         before = len(rig.commands)
         result = rig.move(timeout_s=5.0, lengths_m=[0.09] * 6)
         assert result.error_code == MoveTip.Result.ARM_TAKEN and '/soft_arm/rig' in result.error_msg
-        held_pa = np.array([c.pressures_pa for c in rig.commands[max(before - 1, 0) :]])
-        assert np.all(np.ptp(held_pa, axis=0) < 1.0)
+        rig.wait(lambda: len(rig.commands) > before + 2, 'further commands')
+        assert largest_change_pa(rig.commands[before - 1 :]) < 1.0
     finally:
         rig.called(lambda: rig.also_command(False))
     rig.reports_no('also publishes')

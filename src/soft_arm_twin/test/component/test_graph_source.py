@@ -305,7 +305,7 @@ def test_another_who_commands_is_not_disturbed(page, rig):
         return not answer.accepted and '/soft_arm/other' in answer.text
 
     page.wait(refused, 'the refusal')
-    rig.destroy_publisher(publisher)
+    rig.called(lambda: rig.destroy_publisher(publisher))
 
 
 def test_picture_and_cloud_are_subscribed_to_only_when_chosen(page, rig):
