@@ -15,7 +15,8 @@ not move by itself.
 
 A goal that starts while the tip is not measured first returns, in open loop, to the last pressures
 at which it was measured at rest; held segments do not. Without a measurement there, the arm moves
-to the goal by the model. The loop is closed as soon as the tip is measured.
+to the goal by the model. The loop is closed as soon as the tip is measured. If the tip is lost
+again on the way, the rest of the way is in open loop.
 """
 
 from dataclasses import dataclass, replace
@@ -208,9 +209,9 @@ class TipController:
         self._inside_s, self._errors_m = None, []
         self._lengths_m = goal.at(0.0)[1]
         self._way_back.end()
-        if not goal.open_loop and self._tip_is_lost(now_s):
+        if not goal.open_loop:
             lengths_m = np.clip(self._lengths_m, *self._arm.length_limits_m)
-            self._way_back.begin(self._arm.pressures(lengths_m), goal.free, now_s)
+            self._way_back.prepare(self._arm.pressures(lengths_m), goal.free)
 
     def cancel(self, now_s: float) -> Status:
         """Cancel the active goal and hold the present pressures; return its last status."""
@@ -236,8 +237,7 @@ class TipController:
         goal = self._goal
         if goal is None:
             return self._hold(), Status(tip_m=self._tip())
-        if self._way_back.active and not self._tip_is_lost(now_s):
-            self._way_back.end()
+        if self._way_back.update(now_s, self.liveness.silence_s(TIP, now_s), self._start_s):
             self._start_s = self._unsaturated_s = now_s
         fault = self._fault(now_s, goal.open_loop)
         if fault is not None:
@@ -301,9 +301,6 @@ class TipController:
         self._applied_pa = self._shaper.step(wanted_pa, new_pa)
         return self._applied_pa, Status('return', now_s - self._start_s, tip_m=self._tip())
 
-    def _tip_is_lost(self, now_s: float) -> bool:
-        return self.liveness.silence_s(TIP, now_s) > self._settings.tip_timeout_s
-
     def _hold(self) -> np.ndarray | None:
         """Command the held pressures, if anything is commanded, and return the command [Pa]."""
         if self._shaper is not None and self._applied_pa is not None:
@@ -340,6 +337,7 @@ class TipController:
         seen_s = now_s if goal.open_loop else self.liveness.last_s(TIP)
         if self._inside_s is not None and seen_s - self._inside_s >= s.hold_s:
             self._reached = True
+            self._way_back.end()
             settle_s = self._inside_s - self._start_s
             return self._applied_pa, replace(status, outcome=Outcome.REACHED, settle_s=settle_s)
         if now_s - self._unsaturated_s > s.max_saturated_s:

@@ -12,23 +12,24 @@ class WayBack:
     """Sequence of pressures at which the tip may be measured again.
 
     The last pressures at which it was measured at rest, or in motion if it never was at rest, then
-    the pressures of the goal.
+    the pressures of the goal. A measured tip interrupts the sequence. If the tip is lost again, on
+    a way that passes out of view, the rest of the sequence follows.
 
     Args:
-        patience_s: Time at rest without a measured tip, after which the next pressures follow [s].
+        patience_s: Time without a measured tip after which it is lost, and at rest after which the
+            next pressures follow [s].
+
+    Attributes:
+        active: Whether the pressures of the sequence are commanded.
     """
 
     def __init__(self, patience_s: float):
+        self.active = False
         self._patience_s = patience_s
         self._seen: tuple[np.ndarray, float] | None = None  # unchanged since this stamp
         self._seen_at_rest_pa: np.ndarray | None = None
         self._left_pa: list[np.ndarray] = []
         self._moving_s = 0.0
-
-    @property
-    def active(self) -> bool:
-        """Return whether the sequence has not ended."""
-        return bool(self._left_pa)
 
     def remember(self, stamp_s: float, pressures_pa: np.ndarray) -> None:
         """Remember pressures [Pa], shape (n,), at which the tip was measured at a stamp [s]."""
@@ -37,23 +38,46 @@ class WayBack:
         elif stamp_s - self._seen[1] >= REST_S:
             self._seen_at_rest_pa = pressures_pa
 
-    def begin(self, goal_pa: np.ndarray, free: np.ndarray, now_s: float) -> None:
-        """Start the sequence; it stays empty if the tip has never been measured.
+    def prepare(self, goal_pa: np.ndarray, free: np.ndarray) -> None:
+        """Set the sequence of a new goal; it is empty if the tip has never been measured.
 
         Args:
             goal_pa: Pressures of the goal [Pa], shape (n,).
             free: Chambers that may move; the others have the pressures of the goal, bool, (n,).
-            now_s: Time [s].
         """
-        if self._seen is None:
-            return
-        last_pa = self._seen[0] if self._seen_at_rest_pa is None else self._seen_at_rest_pa
-        self._left_pa = [np.where(free, last_pa, goal_pa), goal_pa]
-        self._moving_s = now_s
+        self.end()
+        if self._seen is not None:
+            last_pa = self._seen[0] if self._seen_at_rest_pa is None else self._seen_at_rest_pa
+            self._left_pa = [np.where(free, last_pa, goal_pa), goal_pa]
+
+    def update(self, now_s: float, silence_s: float, start_s: float) -> bool:
+        """Begin the sequence when the tip is lost, and interrupt it when it is measured.
+
+        A tip that is lost after it has been measured since the goal started, without a return
+        before, is a fault: the sequence does not begin.
+
+        Args:
+            now_s: Time [s].
+            silence_s: Time since the tip was measured [s].
+            start_s: Time at which the goal started [s].
+
+        Returns:
+            Whether the sequence is interrupted now.
+        """
+        if silence_s > self._patience_s:
+            if not self.active:
+                self.active, self._moving_s = bool(self._left_pa), now_s
+            return False
+        interrupted, self.active = self.active, False
+        if interrupted:
+            del self._left_pa[0]
+        elif now_s - silence_s > start_s and len(self._left_pa) == 2:
+            self._left_pa = []
+        return interrupted
 
     def end(self) -> None:
         """End the sequence."""
-        self._left_pa = []
+        self.active, self._left_pa = False, []
 
     def wanted_pa(self, now_s: float, *, resting: bool) -> np.ndarray:
         """Return the pressures [Pa] to command at a time [s], shape (n,)."""
@@ -62,5 +86,5 @@ class WayBack:
             self._moving_s = now_s
         elif now_s - self._moving_s > self._patience_s:
             del self._left_pa[0]
-            self._moving_s = now_s
+            self.active, self._moving_s = bool(self._left_pa), now_s
         return wanted_pa

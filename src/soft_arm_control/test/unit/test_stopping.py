@@ -19,9 +19,14 @@ def stop(loop, reason, moving_s, lengths_m):
         loop.controller.start(loop.goal(lengths_m, FREE, 1e-6), loop.now_s)
         loop.run(moving_s)
         return loop.controller.cancel(loop.now_s)
-    setattr(loop, reason, False)
-    loop.run({'tip': 0.8, 'camera': 0.8, 'driver': 0.3}[reason] - moving_s)
-    loop.controller.start(loop.goal(lengths_m, FREE, 1e-6), loop.now_s)
+    if reason == 'tip':  # measured since the goal started; else the arm would return first
+        loop.controller.start(loop.goal(lengths_m, FREE, 1e-6, velocity_scaling=0.2), loop.now_s)
+        loop.run(0.1 + moving_s)
+        loop.tip = False
+    else:
+        setattr(loop, reason, False)
+        loop.run({'camera': 0.8, 'driver': 0.3}[reason] - moving_s)
+        loop.controller.start(loop.goal(lengths_m, FREE, 1e-6), loop.now_s)
     status = loop.until_end(1.0)
     setattr(loop, reason, True)
     return status
