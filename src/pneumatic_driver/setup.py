@@ -4,7 +4,7 @@ package_name = 'pneumatic_driver'
 
 setup(
     name=package_name,
-    version='0.1.0',
+    version='0.2.0',
     packages=find_packages(exclude=['test', 'test.*']),
     package_data={package_name: ['maps/*.yaml']},
     data_files=[

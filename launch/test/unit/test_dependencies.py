@@ -244,3 +244,17 @@ def test_extras_that_a_package_needs_are_locked(lock):
     assert len(needed) >= 2  # mujoco and pytest-cov have such
     for name, extras in needed:
         assert set(extras.split(',')) <= locked[name.lower()], f'{name}[{extras}]'
+
+
+def test_every_package_has_the_version_of_the_newest_release():
+    patterns = {
+        'CHANGELOG.md': r'(?m)^## \[([\d.]+)\]',
+        'CITATION.cff': r'(?m)^version: (.*)$',
+        '*/package.xml': '<version>(.*)</version>',
+        'src/*/package.xml': '<version>(.*)</version>',
+        '*/setup.py': "version='(.*)'",
+        'src/*/setup.py': "version='(.*)'",
+    }
+    files = [(file, pattern) for name, pattern in patterns.items() for file in ROOT.glob(name)]
+    versions = {str(file): re.search(pattern, file.read_text())[1] for file, pattern in files}
+    assert len(versions) > 40 and len(set(versions.values())) == 1, versions

@@ -9,7 +9,7 @@ import ast
 import difflib
 import importlib.util
 import sys
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, entry_points, version
 from pathlib import Path
 
 from soft_arm_io.command_line import uninterrupted
@@ -30,6 +30,9 @@ _GROUPS = {
 def main() -> int:
     """Console script; returns the exit code."""
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
+    if sys.argv[1:] == ['--version']:
+        print('softarm', version('softarm_cli'))
+        return 0
     try:
         return _dispatch('softarm', 'softarm.commands', sys.argv[1:], _GROUPS)
     except KeyboardInterrupt:

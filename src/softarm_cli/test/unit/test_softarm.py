@@ -1,6 +1,7 @@
 import runpy
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,10 @@ def test_help_lists_the_commands_with_what_they_do():
     for name in ('launch', 'run', 'bag', 'doctor', 'calibrate', 'experiment', 'bench'):
         line = next(line for line in out.splitlines() if line.split()[:1] == [name])
         assert len(line.split()) > 2 and 'broken' not in line
+
+
+def test_the_version_is_that_of_the_installed_package():
+    assert softarm('--version') == (0, f'softarm {version("softarm_cli")}\n', '')
 
 
 @pytest.mark.parametrize(
