@@ -31,10 +31,13 @@ class Tolerances:
             colours at the edges of each.
         edge_cuts_px: Residual of an edge point from which it is an outlier, in the first and in all
             other steps of the fit.
-        edge_rad: Standard deviation of an edge point beyond the calibrated one, by background and
-            shading; 0.3 px at a focal length of 600 px.
-        edge_offset_rad: Standard deviation of the error common to all edge points of a frame.
-        arm_edge_rad: The same, and that of one edge point, where the arm may hide the edge.
+        edge_rad: Usual standard deviation of an edge point beyond the calibrated one, by background
+            and shading: on the other rim, on the rim that is seen inside, and on the sides. Each
+            piece of the contour of each frame has its own, estimated from its edge points, for
+            which the usual one counts as one more independent point.
+        edge_offset_share: Standard deviation of the error common to the edge points of a piece, as
+            a share of that of one point.
+        inside_offset_rad: The same beyond that, of the rim that is seen inside.
         edge_correlation_rad: Correlation length of the errors of edge points.
         min_edges: Edge points that a pose needs.
         max_steps: Gauss-Newton steps of the fit.
@@ -67,10 +70,10 @@ class Tolerances:
     edge_change: float = 12.0
     refinements: int = 2
     edge_cuts_px: tuple[float, float] = (8.0, 3.0)
-    edge_rad: float = 0.5e-3
-    edge_offset_rad: float = 0.25e-3
-    arm_edge_rad: float = 0.8e-3
-    edge_correlation_rad: float = 0.02
+    edge_rad: tuple[float, float, float] = (0.3e-3, 0.75e-3, 0.5e-3)
+    edge_offset_share: float = 0.5
+    inside_offset_rad: float = 0.5e-3
+    edge_correlation_rad: float = 0.012
     min_edges: int = 12
     max_steps: int = 15
     still: float = 1e-3

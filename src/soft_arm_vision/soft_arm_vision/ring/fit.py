@@ -1,9 +1,9 @@
 """Fit the pose of a ring of known size to the depth of its wall and to its contour, together.
 
-One robust least-squares problem (Gauss-Newton with Tukey's biweight) of eight unknowns: five of the
-pose, the offset of depth, and two offsets of the contour, of edges in front of the background and
-in front of the arm. The priors of the offsets bound the accuracy, however many points there are:
-errors common to all points do not average out.
+One robust least-squares problem (Gauss-Newton with Tukey's biweight). Unknown are the pose (five),
+the offset of depth, and an offset of each piece of the contour. The priors of the offsets bound the
+accuracy, however many points there are: errors common to many points do not average out. Shading
+and background displace each piece differently, and more where its edge points scatter more.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -18,7 +18,15 @@ from soft_arm_description.robot import Ring
 from soft_arm_kinematics.backends.machine_code import njit
 from soft_arm_vision.clouds.cylinder import normal_equations, perpendiculars_of_one
 from soft_arm_vision.errors import FitRefused
-from soft_arm_vision.ring.outline import EDGES_PER_PX, Outline, edge_distances
+from soft_arm_vision.ring.outline import (
+    EDGES_PER_PX,
+    FAR_SIDE,
+    INNER_EDGE,
+    OTHER_RIM,
+    PIECES,
+    Outline,
+    edge_distances,
+)
 from soft_arm_vision.tolerances import TOLERANCES
 
 ROLL_VARIANCE_RAD2 = np.pi**2 / 3  # the rotation about the axis is unknown
@@ -26,6 +34,9 @@ STEPS, STILL = TOLERANCES.max_steps, TOLERANCES.still
 FIRST_CUT_PX, CUT_PX = TOLERANCES.edge_cuts_px
 CUT_SIGMAS, MIN_INCIDENCE = TOLERANCES.outlier_sigmas, TOLERANCES.min_incidence
 MIN_POINTS, MIN_EDGES = TOLERANCES.min_points, TOLERANCES.min_edges
+OFFSET_SHARE = TOLERANCES.edge_offset_share
+DEPTH, CONTOUR = 5, 6  # unknowns after the pose: the offset of depth, and of the pieces
+UNKNOWNS = CONTOUR + PIECES
 
 
 @dataclass(frozen=True)
@@ -70,23 +81,24 @@ class RingProblem:
         cells_per_independent = max(1.0, sensor.independent_px2 / TOLERANCES.cell_px**2)
         correlation_px = TOLERANCES.edge_correlation_rad / outline.pixel
         edges_per_independent = max(1.0, 2 * correlation_px * EDGES_PER_PX)
-        edge_px = float(np.hypot(sensor.edge_sd_px, TOLERANCES.edge_rad / outline.pixel))
-        arm_edge_px = TOLERANCES.arm_edge_rad / outline.pixel
-        offset_sd_m = max(float(sensor.common_sd_m(np.median(depth_m))), 1e-6)
+        other_rad, inside_rad, side_rad = TOLERANCES.edge_rad
+        usual_rad = np.full(PIECES, side_rad)
+        usual_rad[OTHER_RIM], usual_rad[[FAR_SIDE, INNER_EDGE]] = other_rad, inside_rad
+        beyond_px = np.zeros(PIECES)
+        beyond_px[[FAR_SIDE, INNER_EDGE]] = TOLERANCES.inside_offset_rad / outline.pixel
         self._wall = points, directions, spread, cells_per_independent
         self._edges = (
             np.ascontiguousarray(outline.rays),
             np.ascontiguousarray(outline.arm_adjacent),
             outline.pixel,
-            edge_px,
-            arm_edge_px,
+            np.hypot(sensor.edge_sd_px, usual_rad / outline.pixel),
+            beyond_px,
             edges_per_independent,
         )
+        offset_sd_m = max(float(sensor.common_sd_m(np.median(depth_m))), 1e-6)
+        self._depth_offset = sensor.bias_m, offset_sd_m
         self._seen_share = outline.seen_share
         self._size = ring.radius_m, ring.height_m, ring.thickness_m
-        edge_offset_px = TOLERANCES.edge_offset_rad / outline.pixel
-        sd = [np.inf] * 5 + [offset_sd_m, edge_offset_px, arm_edge_px]
-        self._prior = np.array([0, 0, 0, 0, 0, sensor.bias_m, 0, 0]), np.array(sd)
 
     def solve(self, centre: np.ndarray, axis: np.ndarray) -> RingFit:
         """Return the pose of least cost near a start, centre [m] (3,) and unit axis (3,).
@@ -95,10 +107,10 @@ class RingProblem:
             FitRefused: If too few points lie on the wall or too few edges on the contour.
         """
         centre, axis, axes, hessian, edge_share, cost = _descend(
-            self._wall, self._edges, self._size, self._prior,
+            self._wall, self._edges, self._size, self._depth_offset,
             np.array(centre, float), np.array(axis, float),
         )  # fmt: skip
-        known = np.delete(np.arange(8), 5)
+        known = np.delete(np.arange(UNKNOWNS), DEPTH)
         shape = np.linalg.inv(hessian[np.ix_(known, known)])
         return RingFit(
             centre,
@@ -133,65 +145,75 @@ class RingProblem:
 
 
 @njit(cache=True, nogil=True)
-def _descend(wall, edges, size, prior, centre, axis):
+def _descend(wall, edges, size, depth_offset, centre, axis):
     """Return the pose of least cost and what is known there.
 
     Returns:
-        Centre and axis, axes of the last step, matrix (8, 8) of the normal equations, share of edge
-        points on the contour, cost.
+        Centre and axis, axes of the last step, matrix (u, u) of the normal equations of the u
+        unknowns, share of edge points on the contour, cost.
     """
     points, directions, spread, cells_per_independent = wall
-    rays, beside_arm, pixel, edge_px, arm_edge_px, edges_per_independent = edges
+    rays, beside_arm, pixel, usual_px, beyond_px, edges_per_independent = edges
     radius_m, height_m, thickness_m = size
-    prior_mean, prior_sd = prior
-    offsets, wall_scale, edge_scale, row = prior_mean.copy(), 1.0, 1.0, np.zeros(8)
+    bias_m, bias_sd_m = depth_offset
+    offsets, wall_scale, row = np.zeros(UNKNOWNS), 1.0, np.zeros(UNKNOWNS)
+    offsets[DEPTH] = bias_m
+    noise_px, information = usual_px.copy(), np.zeros(UNKNOWNS)
     scale = np.array([radius_m, radius_m, radius_m, 1.0, 1.0])
     for number in range(STEPS):
         cut_px = FIRST_CUT_PX if number == 0 else CUT_PX
         e1, e2 = perpendiculars_of_one(axis)
         axes = np.stack((e1, e2, axis))
-        hessian, gradient = np.zeros((8, 8)), np.zeros(8)
+        hessian, gradient = np.zeros((UNKNOWNS, UNKNOWNS)), np.zeros(UNKNOWNS)
         on_wall, r, w, sigma, _, _, _ = normal_equations(
-            points - offsets[5] * directions, centre, e1, e2, axis, radius_m, thickness_m,
+            points - offsets[DEPTH] * directions, centre, e1, e2, axis, radius_m, thickness_m,
             np.zeros(3), wall_scale * spread, CUT_SIGMAS, MIN_INCIDENCE, 0.75 * height_m,
         )  # fmt: skip
         row[:] = 0.0
         for i in np.flatnonzero(w):
             row[:2], row[3:5] = on_wall[i, :2], on_wall[i, 2:4]
-            row[5] = row[0] * (directions[i] @ e1) + row[1] * (directions[i] @ e2)
+            row[DEPTH] = row[0] * (directions[i] @ e1) + row[1] * (directions[i] @ e2)
             _add(hessian, gradient, row, r[i], w[i] / sigma[i] ** 2 / cells_per_independent)
-        distance, contact, slope = edge_distances(
+        distance, contact, slope, piece = edge_distances(
             rays, beside_arm, centre, axis, radius_m, height_m, thickness_m
         )
-        s = distance / pixel - np.where(beside_arm, offsets[7], offsets[6])
-        edge_sigma = np.where(beside_arm, arm_edge_px, edge_scale * edge_px)
+        s = distance / pixel - offsets[CONTOUR + piece]
+        edge_sigma = noise_px[piece]
         v = np.square(np.maximum(1 - np.square(s / cut_px), 0.0))
         for i in np.flatnonzero(v):
             turned, g = np.cross(contact[i] - centre, slope[i]), slope[i]
-            row[:3], row[3], row[4], row[5:] = axes @ g, turned @ e2, -(turned @ e1), 0.0
+            row[:] = 0.0
+            row[:3], row[3], row[4] = axes @ g, turned @ e2, -(turned @ e1)
             row[:5] /= pixel
-            row[7 if beside_arm[i] else 6] = 1.0
+            row[CONTOUR + piece[i]] = 1.0
             _add(hessian, gradient, row, s[i], v[i] / edge_sigma[i] ** 2 / edges_per_independent)
         if np.count_nonzero(w) < MIN_POINTS or np.count_nonzero(v) < MIN_EDGES:
             raise FitRefused("bad fit: too few points lie on the wall or edges on the ring's")
-        # Residuals larger than the calibrated noise enlarge the noise.
         wall_cost = (_cost(r / sigma, w) + 2 * len(w) * np.log(wall_scale)) / cells_per_independent
-        edge_cost = _cost(s / edge_sigma, v) + 2 * (~beside_arm).sum() * np.log(edge_scale)
+        edge_cost = _cost(s / edge_sigma, v) + 2 * np.log(edge_sigma).sum()
+        # Residuals larger than the calibrated noise of depth enlarge it.
         wall_scale = max(1.0, 1.4826 * np.median(np.abs(r / sigma)[w > 0]) * wall_scale)
-        free = (v > 0) & ~beside_arm
-        if free.sum() >= MIN_EDGES and number > 0:
-            edge_scale = max(1.0, np.sqrt((v * s * s)[free].sum() / v[free].sum()) / edge_px)
-        hessian += np.diag(1 / prior_sd**2)
-        gradient += (prior_mean - offsets) / prior_sd**2
+        if number > 0:
+            for k in range(PIECES):
+                weight = v * (piece == k) / edges_per_independent
+                squares_px2 = usual_px[k] ** 2 + (weight * s * s).sum()
+                noise_px[k] = np.sqrt(squares_px2 / (1 + weight.sum()))
+        information[DEPTH] = 1 / bias_sd_m**2
+        information[CONTOUR:] = 1 / (np.square(OFFSET_SHARE * noise_px) + np.square(beyond_px))
+        off = -offsets
+        off[DEPTH] += bias_m
+        hessian += np.diag(information)
+        gradient += information * off
         step = np.linalg.solve(hessian, gradient)
-        offsets[5:] += step[5:]
+        offsets[DEPTH:] += step[DEPTH:]
         centre = centre + step[:3] @ axes
         axis = axis + step[3:5] @ axes[:2]
         axis = axis / np.sqrt(axis @ axis)
         if np.abs(step[:5] / scale).max() < STILL and number > 0:
             break
-    off = (prior_mean - offsets) / prior_sd
-    cost = wall_cost + edge_cost / edges_per_independent + off @ off
+    off = -offsets
+    off[DEPTH] += bias_m
+    cost = wall_cost + edge_cost / edges_per_independent + (information * off * off).sum()
     return centre, axis, axes, hessian, np.count_nonzero(v) / len(v), cost
 
 

@@ -23,9 +23,11 @@ from soft_arm_vision.tolerances import TOLERANCES
 RIM_POINTS = 72
 EDGES_PER_PX = 4 / np.pi  # edge points of rows and columns per pixel of contour, on average
 _ACROSS = np.linspace(-TOLERANCES.edge_reach_px, TOLERANCES.edge_reach_px, 15)  # of an edge [px]
-# Pieces of the model's edges, by which edge points they are compared with: those without the arm
-# beside them, those with it, or both.
-FAR_RIM, INNER_RIM, ANY = 0, 1, 2
+# Pieces of the contour: the rim nearer to the camera, on its far side, where the inside of the ring
+# is seen, and along its inner edge on the near side; the other rim; the two sides of the wall. Edge
+# points next to the arm are not compared with the first, all others not with the second.
+FAR_SIDE, INNER_EDGE, OTHER_RIM, LEFT, RIGHT = range(5)
+PIECES = 5
 _ANGLES = 2 * np.pi * np.arange(RIM_POINTS) / RIM_POINTS
 # Polygon with the mean radius of the circle.
 _RIM = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)]) / np.cos(np.pi / RIM_POINTS) ** 0.5
@@ -58,11 +60,13 @@ class OutlineResidual:
         distance: Signed distances, positive outside, in normalised coordinates, shape (n,).
         contact: Point of the model that belongs to each edge point [m], shape (n, 3).
         gradient: Derivative of the model edge's advance by that point [1/m], shape (n, 3).
+        piece: Piece of the contour that it lies on, shape (n,), int.
     """
 
     distance: np.ndarray
     contact: np.ndarray
     gradient: np.ndarray
+    piece: np.ndarray
 
 
 def mask_edges(
@@ -217,7 +221,7 @@ def edge_distances(rays, arm_adjacent, centre, axis, radius_m, height_m, thickne
     e1, e2 = perpendiculars_of_one(axis)
     out = radius_m * (_RIM[0].reshape(-1, 1) * e1 + _RIM[1].reshape(-1, 1) * e2)
     start, end = np.empty((4 * RIM_POINTS, 3)), np.empty((4 * RIM_POINTS, 3))
-    kind, count = np.empty(4 * RIM_POINTS, np.int8), 0
+    kind, count = np.empty(4 * RIM_POINTS, np.int64), 0
     for side in (-1, 1):
         middle = centre + 0.5 * side * height_m * axis
         looks_in = side * (middle @ axis) < 0
@@ -227,14 +231,14 @@ def edge_distances(rays, arm_adjacent, centre, axis, radius_m, height_m, thickne
             was_seen, seen = seen, _faces_camera(centre, before, after)
             if looks_in != seen:  # the wall and the flat end meet at the silhouette
                 start[count], end[count] = middle + before, middle + after
-                kind[count], count = FAR_RIM if looks_in else ANY, count + 1
+                kind[count], count = FAR_SIDE if looks_in else OTHER_RIM, count + 1
             if side > 0 and was_seen != seen:
                 start[count], end[count] = middle + before, middle + before - height_m * axis
-                kind[count], count = ANY, count + 1
+                kind[count], count = LEFT if seen else RIGHT, count + 1
             if looks_in and seen:
                 inner = 1 - thickness_m / radius_m
                 start[count], end[count] = middle + inner * before, middle + inner * after
-                kind[count], count = INNER_RIM, count + 1
+                kind[count], count = INNER_EDGE, count + 1
     inside = centre[:2] / centre[2]
     return _distances(rays, arm_adjacent, inside, start[:count], end[:count], kind[:count])
 
@@ -257,10 +261,11 @@ def _distances(rays, arm_adjacent, inside, start, end, kind):
     distance = np.empty(len(rays))
     contact = np.empty((len(rays), 3))
     gradient = np.empty((len(rays), 3))
+    piece = np.zeros(len(rays), np.int64)
     for i in range(len(rays)):
         least, j, foot = np.inf, -1, 0.0
         for k in range(pieces):
-            if kind[k] == (FAR_RIM if arm_adjacent[i] else INNER_RIM):
+            if kind[k] == (FAR_SIDE if arm_adjacent[i] else INNER_EDGE):
                 continue
             u, v = rays[i, 0] - u0[k], rays[i, 1] - v0[k]
             t = min(max(u * along_u[k] + v * along_v[k], 0.0), length[k])
@@ -270,6 +275,7 @@ def _distances(rays, arm_adjacent, inside, start, end, kind):
         if j < 0:  # no edge of a ring around the camera
             distance[i], contact[i], gradient[i] = np.inf, 0.0, 0.0
             continue
+        piece[i] = kind[j]
         outwards = (
             1.0 if along_v[j] * (u0[j] - inside[0]) - along_u[j] * (v0[j] - inside[1]) > 0 else -1.0
         )
@@ -283,4 +289,4 @@ def _distances(rays, arm_adjacent, inside, start, end, kind):
         z = contact[i, 2]
         gradient[i, 0], gradient[i, 1] = normal_u / z, normal_v / z
         gradient[i, 2] = -(normal_u * contact[i, 0] + normal_v * contact[i, 1]) / (z * z)
-    return distance, contact, gradient
+    return distance, contact, gradient, piece
