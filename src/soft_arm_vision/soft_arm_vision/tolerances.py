@@ -32,12 +32,13 @@ class Tolerances:
         edge_cuts_px: Residual of an edge point from which it is an outlier, in the first and in all
             other steps of the fit.
         edge_rad: Usual standard deviation of an edge point beyond the calibrated one, by background
-            and shading: on the other rim, on the rim that is seen inside, and on the sides. Each
+            and shading: on the other rim, on the rim whose inside is seen, and on the sides. Each
             piece of the contour of each frame has its own, estimated from its edge points, for
             which the usual one counts as one more independent point.
-        edge_offset_share: Standard deviation of the error common to the edge points of a piece, as
-            a share of that of one point.
-        inside_offset_rad: The same beyond that, of the rim that is seen inside.
+        edge_offset_share: Standard deviation of the offset of a piece of the contour, divided by
+            the standard deviation of its edge points.
+        inside_offset_rad: Additional standard deviation of the offset of the rim whose inside is
+            seen.
         edge_correlation_rad: Correlation length of the errors of edge points.
         min_edges: Edge points that a pose needs.
         max_steps: Gauss-Newton steps of the fit.

@@ -208,8 +208,9 @@ class TipController:
         self._start_s = self._unsaturated_s = now_s
         self._inside_s, self._errors_m = None, []
         self._lengths_m = goal.at(0.0)[1]
-        self._way_back.end()
-        if not goal.open_loop:
+        if goal.open_loop:
+            self._way_back.end()
+        else:
             lengths_m = np.clip(self._lengths_m, *self._arm.length_limits_m)
             self._way_back.prepare(self._arm.pressures(lengths_m), goal.free)
 

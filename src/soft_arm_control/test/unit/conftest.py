@@ -8,13 +8,14 @@ from soft_arm_control.grasping.gripper import GraspGoal, GraspSettings, Gripper,
 from soft_arm_control.grasping.no_load_fit import Closing, identify
 from soft_arm_control.grasping.no_load_reference import from_robot
 from soft_arm_control.tip.command_shaper import PERIOD_S
-from soft_arm_control.tip.controller import TipController
+from soft_arm_control.tip.controller import ControllerSettings, TipController
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_control.tip.goal import Goal
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.arm import Arm, make_arm
 
 NOISE_M, CAMERA_DELAY_S = 4e-4, 0.06
+SETTINGS = ControllerSettings()
 
 
 class Loop:
@@ -27,11 +28,17 @@ class Loop:
     """
 
     def __init__(
-        self, arm, dynamics, plant_seed, bias_m=(0.0, 0.0, 0.0), in_view=lambda tip_m: True
+        self,
+        arm,
+        dynamics,
+        plant_seed,
+        bias_m=(0.0, 0.0, 0.0),
+        in_view=lambda tip_m: True,
+        settings=SETTINGS,
     ):
         physics = pytest.importorskip('soft_arm_physics.pneumatic_arm')  # needs MuJoCo
         self.arm, self.plant = arm, physics.pneumatic_arm(arm.robot, plant_seed)
-        self.controller, self.now_s, self.ticks = TipController(arm, dynamics), 0.0, 0
+        self.controller, self.now_s, self.ticks = TipController(arm, dynamics, settings), 0.0, 0
         self.bias_m, self._noise = np.array(bias_m), np.random.default_rng([plant_seed, 9])
         self._images, self._commands = [], []
         self.camera = self.tip = self.driver = True

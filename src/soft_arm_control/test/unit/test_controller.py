@@ -220,6 +220,8 @@ def test_from_out_of_view_the_next_goal_returns_and_is_reached(loop, arm, unseen
         loop.run(0.02)
     loop.run(unseen_s)
     assert not loop.in_view(loop.tips_m[-1])
+    reason = loop.controller.not_ready_reason(loop.now_s)
+    assert ('not measured' in reason) is (unseen_s > 0.8)
     loop.controller.start(loop.goal(MIDDLE), loop.now_s)
     assert loop.run(0.2).phase == 'return'
     status = loop.until_end()

@@ -5,8 +5,10 @@ import pytest
 
 from soft_arm_control.outcome import Outcome
 from soft_arm_control.tip.command_shaper import PERIOD_S
+from soft_arm_control.tip.controller import ControllerSettings
 
 FREE = (True,) * 6
+SETTINGS = ControllerSettings(tip_timeout_s=0.2)  # lost while the arm moves at full velocity
 REST_S = 0.4
 RATE_LIMIT_PA_S = 150e3
 NOISE_PA = 300.0  # of six sensors, and of the stop
@@ -20,7 +22,7 @@ def stop(loop, reason, moving_s, lengths_m):
         loop.run(moving_s)
         return loop.controller.cancel(loop.now_s)
     if reason == 'tip':  # measured since the goal started; else the arm would return first
-        loop.controller.start(loop.goal(lengths_m, FREE, 1e-6, velocity_scaling=0.2), loop.now_s)
+        loop.controller.start(loop.goal(lengths_m, FREE, 1e-6), loop.now_s)
         loop.run(0.1 + moving_s)
         loop.tip = False
     else:
@@ -52,7 +54,7 @@ def pressures_pa(loop, duration_s):
 def test_the_pressures_stop_where_they_are(make_loop, reason, outcome, delay_periods):
     random = np.random.default_rng(5)
     for plant_seed in (21, 22):
-        loop = make_loop(plant_seed)
+        loop = make_loop(plant_seed, settings=SETTINGS)
         low_m, high_m = loop.arm.length_limits_m
         for _ in range(4):
             shares = np.append(np.full(3, 0.3), random.uniform(0.0, 1.0, 3))
@@ -85,7 +87,7 @@ def test_pressures_move_at_the_velocity_scaling(make_loop, scaling):
 
 @pytest.mark.parametrize('reason', ['cancel', 'tip', 'driver'])
 def test_the_next_goal_starts_without_a_transient(make_loop, reason):
-    loop = make_loop(21)
+    loop = make_loop(21, settings=SETTINGS)
     low_m, high_m = loop.arm.length_limits_m
     stop(loop, reason, 0.25, low_m + 0.7 * (high_m - low_m))
     loop.run(2.0)

@@ -156,8 +156,9 @@ def _descend(wall, edges, size, depth_offset, centre, axis):
     rays, beside_arm, pixel, usual_px, beyond_px, edges_per_independent = edges
     radius_m, height_m, thickness_m = size
     bias_m, bias_sd_m = depth_offset
-    offsets, wall_scale, row = np.zeros(UNKNOWNS), 1.0, np.zeros(UNKNOWNS)
-    offsets[DEPTH] = bias_m
+    expected, wall_scale, row = np.zeros(UNKNOWNS), 1.0, np.zeros(UNKNOWNS)
+    expected[DEPTH] = bias_m
+    offsets = expected.copy()
     noise_px, information = usual_px.copy(), np.zeros(UNKNOWNS)
     scale = np.array([radius_m, radius_m, radius_m, 1.0, 1.0])
     for number in range(STEPS):
@@ -200,10 +201,8 @@ def _descend(wall, edges, size, depth_offset, centre, axis):
                 noise_px[k] = np.sqrt(squares_px2 / (1 + weight.sum()))
         information[DEPTH] = 1 / bias_sd_m**2
         information[CONTOUR:] = 1 / (np.square(OFFSET_SHARE * noise_px) + np.square(beyond_px))
-        off = -offsets
-        off[DEPTH] += bias_m
         hessian += np.diag(information)
-        gradient += information * off
+        gradient += information * (expected - offsets)
         step = np.linalg.solve(hessian, gradient)
         offsets[DEPTH:] += step[DEPTH:]
         centre = centre + step[:3] @ axes
@@ -211,9 +210,8 @@ def _descend(wall, edges, size, depth_offset, centre, axis):
         axis = axis / np.sqrt(axis @ axis)
         if np.abs(step[:5] / scale).max() < STILL and number > 0:
             break
-    off = -offsets
-    off[DEPTH] += bias_m
-    cost = wall_cost + edge_cost / edges_per_independent + (information * off * off).sum()
+    prior_cost = (information * np.square(offsets - expected)).sum()
+    cost = wall_cost + edge_cost / edges_per_independent + prior_cost
     return centre, axis, axes, hessian, np.count_nonzero(v) / len(v), cost
 
 
