@@ -23,12 +23,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from soft_arm_control.tip.arm_weight import ArmWeight
 from soft_arm_control.tip.swing_modes import SwingModes, modes_of
 from soft_arm_description.segments import BellowsSegment
 from soft_arm_kinematics.arm import BellowsArm
 
-GRAVITY_M_S2 = 9.81
-STEP_RAD, STEP_M = 1e-3, 1e-4  # of finite differences
 # Newton's method: steps, largest change [rad, m], and change at which it ends [rad, m].
 MAX_STEPS, MAX_CHANGE, TOLERANCE = 20, 0.3, 1e-5
 POSTURE_SHARE = 0.02  # of the range of the lengths about a posture in which it is used
@@ -69,27 +68,12 @@ class LoadedArm:
     ):
         segments = [s for s in arm.robot.segments if isinstance(s, BellowsSegment)]
         self._arm, self.payload_kg, self._mode_scales = arm, payload_kg, mode_scales
-        units = np.eye(3 * arm.n_segments).reshape(-1, arm.n_segments, 3)
-        self._matrix = arm.lengths_from_arcs(units).T  # B
+        self._weight = ArmWeight(arm, payload_kg)
         self._areas_m2 = np.repeat(
             [s.actuators.effective_area_m2 for s in segments], [len(s.chambers) for s in segments]
         )
         times_s = np.repeat([s.damping_time_s for s in segments], 3)
         self._damping_s = np.sqrt(np.outer(times_s, times_s))
-        self._masses_kg = _masses_kg(arm, segments)
-        self._masses_kg[-1] += payload_kg
-        self._gravity_m_s2 = arm.base_pose[:3, :3].T @ [0.0, 0.0, -GRAVITY_M_S2]
-        self._steps = np.tile([STEP_RAD, STEP_RAD, STEP_M], arm.n_segments)
-        changes = np.diag(self._steps)
-        self._pairs = np.tril_indices(len(changes), -1)
-        self._changes = np.concatenate(
-            [
-                np.zeros((1, len(changes))),
-                changes,
-                -changes,
-                changes[self._pairs[0]] + changes[self._pairs[1]],
-            ]
-        )
         self._near_m = POSTURE_SHARE * np.ptp(arm.length_limits_m, axis=0)
         self._postures: deque[_Posture] = deque(maxlen=MAX_POSTURES)
 
@@ -97,8 +81,8 @@ class LoadedArm:
         """Return the tip at actuator lengths [m], (n,)."""
         posture = self._posture(lengths_m)
         arcs = posture.arcs + posture.slope @ (lengths_m - posture.lengths_m)
-        shape = self._arm.at(self._matrix @ arcs)
-        return LoadedTip(shape.tip_m, shape.tip_jacobian @ self._matrix @ posture.slope)
+        shape = self._arm.at(self._weight.matrix @ arcs)
+        return LoadedTip(shape.tip_m, shape.tip_jacobian @ self._weight.matrix @ posture.slope)
 
     def modes(self, lengths_m: np.ndarray) -> SwingModes:
         """Return the slow modes at actuator lengths [m], (n,)."""
@@ -125,10 +109,11 @@ class LoadedArm:
     def _solve(self, lengths_m: np.ndarray, arcs: np.ndarray) -> _Posture:
         """Return the posture at actuator lengths, by Newton's method from arcs (3 s,)."""
         set_pa, set_slopes = self._pressures(lengths_m)
-        b, areas_m2 = self._matrix, self._areas_m2
+        weight, areas_m2 = self._weight, self._areas_m2
+        b = weight.matrix
         for _ in range(MAX_STEPS):
-            places_m = self._places(arcs)
-            gradient, hessian = self._gravity(places_m)
+            places_m = weight.places(arcs)
+            gradient, hessian = weight.gravity(places_m)
             pressures_pa, slopes = self._pressures(b @ arcs)
             springs = (b.T * (areas_m2 * slopes)) @ b
             force = b.T @ (areas_m2 * (set_pa - pressures_pa)) - gradient
@@ -137,15 +122,14 @@ class LoadedArm:
             arcs = arcs + change * min(1.0, MAX_CHANGE / max(largest, TOLERANCE))
             if largest < TOLERANCE:
                 break
-        n, stiffness = len(arcs), springs + hessian
+        stiffness = springs + hessian
         slope = np.linalg.solve(stiffness, b.T * (areas_m2 * set_slopes))
-        moved_m = places_m[1 : n + 1] - places_m[n + 1 : 2 * n + 1]
-        jacobians = moved_m / (2.0 * self._steps[:, None, None])  # (3 s, masses, 3)
-        mass = np.einsum('imx,m,jmx->ij', jacobians, self._masses_kg, jacobians)
+        jacobians = weight.jacobians(places_m)  # (3 s, masses, 3)
+        mass = weight.mass_matrix(jacobians)
         tip = jacobians[:, -1]
         modes = modes_of(stiffness, self._damping_s * springs, mass, tip.T, slope)
         modes = modes.scaled(*self._mode_scales)
-        per_payload = tip.T @ np.linalg.solve(stiffness, tip @ self._gravity_m_s2)
+        per_payload = tip.T @ np.linalg.solve(stiffness, tip @ weight.gravity_m_s2)
         return _Posture(lengths_m, arcs, slope, per_payload, modes)
 
     def _pressures(self, lengths_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -155,32 +139,3 @@ class LoadedArm:
         pressures_pa = curve.pressures(inside_m)
         slopes = 1.0 / curve.slopes(pressures_pa)
         return pressures_pa + slopes * (lengths_m - inside_m), slopes
-
-    def _places(self, arcs: np.ndarray) -> np.ndarray:
-        """Return the places of the masses [m], (changes, masses, 3), at and about arcs."""
-        shapes = self._arm.at((arcs + self._changes) @ self._matrix.T)
-        return np.concatenate([shapes.section_poses[..., :3, 3], shapes.tip_m[:, None]], axis=1)
-
-    def _gravity(self, places_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return gradient and Hessian of the potential by the arcs, (3 s,) and (3 s, 3 s)."""
-        energies_j = -(places_m @ self._gravity_m_s2) @ self._masses_kg
-        n, h, (i, j) = len(self._steps), self._steps, self._pairs
-        changes_j = energies_j[1:] - energies_j[0]
-        up, down, both = np.split(changes_j, [n, 2 * n])
-        hessian = np.diag((up + down) / h**2)
-        hessian[i, j] = hessian[j, i] = (both - up[i] - up[j]) / (h[i] * h[j])
-        return (up - down) / (2.0 * h), hessian
-
-
-def _masses_kg(arm: BellowsArm, segments: list[BellowsSegment]) -> np.ndarray:
-    """Return the masses [kg] at the section poses of the arm and at its tip."""
-    found = [0.0]
-    for segment in segments:
-        section_kg = segment.mass_kg / segment.sections
-        found[-1] += section_kg / 2.0
-        found += [section_kg] * (segment.sections - 1) + [section_kg / 2.0]
-        if segment.rigid_length_m > 0.0:
-            found.append(0.0)
-        found[-1] += segment.disc.mass_kg
-    at_tip = [part.mass_kg for part in (arm.robot.ring, arm.robot.tip) if part is not None]
-    return np.array([*found, sum(at_tip)])

@@ -1,0 +1,106 @@
+"""Point masses of a bellows arm, and how gravity acts on its arcs.
+
+The masses are at the ends of the arm's sections. Gravity acts along -z of the base's parent frame.
+Derivatives by the arcs a = (u_x, u_y, ell) of all segments are finite differences.
+"""
+
+import numpy as np
+
+from soft_arm_description.segments import BellowsSegment
+from soft_arm_kinematics.arm import BellowsArm
+
+GRAVITY_M_S2 = 9.81
+STEP_RAD, STEP_M = 1e-3, 1e-4  # of finite differences
+
+
+class ArmWeight:
+    """Masses of an arm and the potential of gravity, by arcs (..., c), c = 3 n_segments.
+
+    Args:
+        arm: The arm.
+        payload_kg: Mass at the tip, in addition to the masses in the robot file.
+        modes: Arcs (all arcs, c) by c coordinates in threes like (u_x, u_y, ell), which then take
+            the place of the arcs everywhere.
+
+    Attributes:
+        matrix: B (n, c): lengths [m] of the actuators = B @ arcs.
+        masses_kg: At the section poses of the arm and at its tip, (masses,).
+        gravity_m_s2: In the base frame, (3,).
+    """
+
+    def __init__(self, arm: BellowsArm, payload_kg: float = 0.0, modes: np.ndarray | None = None):
+        self._arm = arm
+        units = np.eye(3 * arm.n_segments).reshape(-1, arm.n_segments, 3)
+        self.matrix = arm.lengths_from_arcs(units).T
+        if modes is not None:
+            self.matrix = self.matrix @ modes
+        self.masses_kg = _masses_kg(arm)
+        self.masses_kg[-1] += payload_kg
+        self.gravity_m_s2 = arm.base_pose[:3, :3].T @ [0.0, 0.0, -GRAVITY_M_S2]
+        self._steps = np.tile([STEP_RAD, STEP_RAD, STEP_M], self.matrix.shape[1] // 3)
+        changes = np.diag(self._steps)
+        self._pairs = np.tril_indices(len(changes), -1)
+        self._changes = np.concatenate(
+            [
+                np.zeros((1, len(changes))),
+                changes,
+                -changes,
+                changes[self._pairs[0]] + changes[self._pairs[1]],
+            ]
+        )
+
+    def places(self, arcs: np.ndarray, mixed: bool = True) -> np.ndarray:
+        """Return the places of the masses [m], (..., changes, masses, 3), at and about arcs.
+
+        Args:
+            arcs: Arcs, (..., c).
+            mixed: With changes of two arcs at once, which only the Hessian needs.
+        """
+        changes = self._changes if mixed else self._changes[: 1 + 2 * len(self._steps)]
+        shapes = self._arm.at((arcs[..., None, :] + changes) @ self.matrix.T)
+        tips_m = shapes.tip_pose[..., None, :3, 3]
+        return np.concatenate([shapes.section_poses[..., :3, 3], tips_m], axis=-2)
+
+    def gravity(self, places_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return gradient (..., c) and Hessian (..., c, c) of the potential by the arcs."""
+        energies_j = -(places_m @ self.gravity_m_s2) @ self.masses_kg
+        n, h, (i, j) = len(self._steps), self._steps, self._pairs
+        changes_j = energies_j[..., 1:] - energies_j[..., :1]
+        up, down, both = np.split(changes_j, [n, 2 * n], axis=-1)
+        hessian = np.zeros((*up.shape, n))
+        hessian[..., range(n), range(n)] = (up + down) / h**2
+        mixed = (both - up[..., i] - up[..., j]) / (h[i] * h[j])
+        hessian[..., i, j] = hessian[..., j, i] = mixed
+        return (up - down) / (2.0 * h), hessian
+
+    def jacobians(self, places_m: np.ndarray) -> np.ndarray:
+        """Return the derivatives of the places by the arcs, (..., c, masses, 3)."""
+        n = len(self._steps)
+        moved_m = places_m[..., 1 : n + 1, :, :] - places_m[..., n + 1 : 2 * n + 1, :, :]
+        return moved_m / (2.0 * self._steps[:, None, None])
+
+    def mass_matrix(self, jacobians: np.ndarray) -> np.ndarray:
+        """Return the mass matrices (..., c, c) of derivatives of the places."""
+        weighted = jacobians * np.sqrt(self.masses_kg)[:, None]
+        flat = weighted.reshape(*weighted.shape[:-2], -1)
+        return flat @ np.swapaxes(flat, -1, -2)
+
+
+def _masses_kg(arm: BellowsArm) -> np.ndarray:
+    """Return the masses [kg] at the section poses of the arm and at its tip."""
+    found = [0.0]
+    for segment in arm.robot.segments:
+        if not isinstance(segment, BellowsSegment):  # never: the arm has checked it
+            continue
+        section_kg = segment.mass_kg / segment.sections
+        found[-1] += section_kg / 2.0
+        found += [section_kg] * (segment.sections - 1) + [section_kg / 2.0]
+        end = len(found) - 1
+        if segment.rigid_length_m > 0.0:
+            found.append(0.0)
+        # The middle of the disc lies between the last two places of the section.
+        back = segment.disc.thickness_m / 2.0 * segment.sections / segment.natural_length_m
+        found[end] += (1.0 - min(back, 1.0)) * segment.disc.mass_kg
+        found[end - 1] += min(back, 1.0) * segment.disc.mass_kg
+    at_tip = [part.mass_kg for part in (arm.robot.ring, arm.robot.tip) if part is not None]
+    return np.array([*found, sum(at_tip)])
