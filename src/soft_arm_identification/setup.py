@@ -13,6 +13,7 @@ setup(
     ],
     python_requires='>=3.11',
     install_requires=[
+        'soft_arm_control',
         'soft_arm_description',
         'soft_arm_io',
         'soft_arm_kinematics',
@@ -30,7 +31,7 @@ setup(
     description='Recordings of any arm, and models that are fitted to them.',
     license='Apache-2.0',
     extras_require={
-        'test': ['pytest', 'pyyaml', 'rosbags'],
+        'test': ['soft_arm_physics', 'pytest', 'pyyaml', 'rosbags'],
         'mujoco': ['mujoco'],
         'torch': ['torch'],
     },
@@ -45,6 +46,7 @@ setup(
             'polynomial_lags = soft_arm_identification.models.regression:with_lags',
             'recurrent = soft_arm_identification.models.recurrent:Recurrent',
         ],
+        'softarm.commands': ['identify = soft_arm_identification.cli.identify:main'],
         'softarm.benchmark': ['arms = soft_arm_identification.cli.benchmark_arms:main'],
         'softarm.recording': [
             'import = soft_arm_identification.cli.recording_import:main',

@@ -65,6 +65,7 @@ MAY_IMPORT = {
     'soft_arm_somo': {'soft_arm_io', 'soft_arm_description'},
     'soft_arm_node_kit': {'soft_arm_io'},
     'soft_arm_identification': {
+        'soft_arm_control',
         'soft_arm_io',
         'soft_arm_description',
         'soft_arm_kinematics',

@@ -154,7 +154,12 @@ def load_header(rig: Rig, kind: str) -> Header:
 
 
 def save_calibration(
-    rig: Rig, values: Values, robot: Robot, measurement: Measurement, path: Path | None = None
+    rig: Rig,
+    values: Values,
+    robot: Robot,
+    measurement: Measurement,
+    path: Path | None = None,
+    made_by: str | None = None,
 ) -> Path | None:
     """Save a calibration of a rig, whole or not at all.
 
@@ -164,6 +169,7 @@ def save_calibration(
         robot: The robot for which they were measured.
         measurement: How they were measured.
         path: Calibration file; None: the rig's file.
+        made_by: Command that made it; None: that of `COMMANDS`.
 
     Returns:
         The file; None if the rig is a template and no other file is given: nothing is saved then.
@@ -187,7 +193,7 @@ def save_calibration(
     content = header.model_dump(mode='json') | {
         'values': values.model_dump(mode='json', exclude_none=True)
     }
-    write_yaml(path, content, f'Made by `{COMMANDS[values.kind]}`.')
+    write_yaml(path, content, f'Made by `{made_by or COMMANDS[values.kind]}`.')
     return path
 
 

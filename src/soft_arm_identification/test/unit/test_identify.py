@@ -1,0 +1,194 @@
+"""Identification of simulated arms whose parameters are known."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from soft_arm_control.tip.dynamics import Dynamics
+from soft_arm_description.calibration import load_calibration
+from soft_arm_description.rig import load_rig
+from soft_arm_description.robot import load_robot
+from soft_arm_identification.cli.identify import main
+from soft_arm_identification.errors import RecordingError
+from soft_arm_identification.identify.bellows_model import BellowsModel
+from soft_arm_identification.identify.estimate import estimate
+from soft_arm_identification.identify.identification import identify
+from soft_arm_identification.identify.result_files import save, summary
+from soft_arm_identification.identify.unknowns import Unknown
+from soft_arm_identification.identify.valve_model import ValveModel
+from soft_arm_identification.recording import Channels, Recording
+from soft_arm_kinematics.calibration.pressure_length import PressureLength
+from soft_arm_physics.pneumatic_arm import pneumatic_arm
+
+SEED, STEP_S, NOISE_M = 4, 0.02, 2e-4
+LONGER, WIDER, HELD = 1.03, 1.06, 'm2_b3'
+
+
+def changed_robot(robot):
+    """The arm that is recorded: its bellows are longer and further apart than in the file."""
+    segments = []
+    for segment in robot.segments:
+        a = segment.actuators
+        curve = {'length_m': tuple(LONGER * length for length in a.curve.length_m)}
+        values = {
+            'centre_radius_m': WIDER * a.centre_radius_m,
+            'curve': a.curve.model_copy(update=curve),
+        }
+        segments.append(segment.model_copy(update={'actuators': a.model_copy(update=values)}))
+    return robot.model_copy(update={'segments': tuple(segments)})
+
+
+def record(robot, duration_s):
+    """Recording of a simulated arm under random ramps of all pressures but one."""
+    arm, random = pneumatic_arm(robot, SEED), np.random.default_rng(SEED)
+    low_pa, high_pa = robot.pressure_limits_pa
+    knots_s = np.arange(0.0, duration_s + 4.0, 2.0)
+    knots_pa = random.uniform(0.7 * low_pa, 0.7 * high_pa, (len(knots_s), len(low_pa)))
+    knots_pa[0] = 0.0
+    knots_pa[:, robot.chambers.index(HELD)] = 0.0
+    times_s = np.arange(0.0, duration_s, STEP_S)
+    commands_pa = np.column_stack([np.interp(times_s, knots_s, k) for k in knots_pa.T])
+    measured_pa, tips_m = [], []
+    for command_pa in commands_pa:
+        measured_pa.append(arm.robot.sensor_pressures_pa())
+        tips_m.append(arm.robot.T_base_tip()[:3, 3] + NOISE_M * random.standard_normal(3))
+        arm.robot.actuate(command_pa)
+        arm.step(STEP_S)
+    units = ('Pa',) * len(low_pa)
+    return Recording(
+        'run',
+        times_s,
+        Channels(robot.chambers, units, commands_pa),
+        Channels(robot.chambers, units, np.array(measured_pa)),
+        ('tip',),
+        np.array(tips_m)[:, None],
+        np.full((len(times_s), 1, 4), np.nan),
+        0.2,
+    )
+
+
+@pytest.fixture(scope='module')
+def robot():
+    return load_robot('two_module_arm')
+
+
+@pytest.fixture(scope='module')
+def recording(robot):
+    return record(changed_robot(robot), 40.0)
+
+
+@pytest.fixture(scope='module')
+def identified(robot, recording):
+    return identify(robot, [recording])
+
+
+def test_the_model_predicts_what_it_has_not_seen(identified):
+    assert identified.before_mean_m > 5e-3
+    assert identified.held_out_mean_m < 1e-3
+
+
+def test_parameters_are_found(identified, robot):
+    radius_m = robot.segments[0].actuators.centre_radius_m
+    for segment in robot.segments:
+        found_m = identified.value(f'{segment.name}.centre_radius')
+        assert found_m == pytest.approx(WIDER * radius_m, rel=0.03)
+    assert identified.value('valve_time_constant') == pytest.approx(0.2, rel=0.05)
+    assert identified.value('hysteresis_3.threshold') == pytest.approx(20e3, rel=0.05)
+    assert identified.value('creep_share') == pytest.approx(0.03, abs=0.015)
+    assert identified.value('frequency_scale') == pytest.approx(1.0, abs=0.1)
+
+
+def test_what_the_motion_does_not_excite_is_not_determined(identified):
+    parameters = summary(identified)['parameters']
+    assert not parameters[f'{HELD}.valve_gain']['determined']
+    assert not parameters['valve_rate_limit']['determined']  # the ramps are too slow
+    assert parameters['m1_b1.valve_gain']['determined']
+    assert parameters['m1_b1.slope']['determined']
+
+
+def test_each_cause_contributes(identified):
+    whole_m = identified.causes_m['']
+    assert identified.causes_m['hysteresis'] > 3.0 * whole_m
+    assert identified.causes_m['gravity'] > 3.0 * whole_m
+    assert identified.causes_m['swing'] > 1.5 * whole_m
+
+
+def test_the_result_is_a_rig(identified, tmp_path):
+    save(identified, tmp_path / 'rig', 'virtual')
+    rig = load_rig(tmp_path / 'rig')
+    robot = load_robot(tmp_path / 'rig/robot.yaml')
+    curves = load_calibration(rig, PressureLength, robot).values
+    dynamics = load_calibration(rig, Dynamics, robot).values
+    assert curves.chambers['m1_b1'].curve.value_0 == identified.value('m1_b1.length')
+    assert dynamics.valve_time_constant_s == pytest.approx(0.2, rel=0.05)
+    assert (tmp_path / 'rig/tip.png').stat().st_size > 0
+    assert 'not determined' in (tmp_path / 'rig/report.md').read_text()
+
+
+def test_derivatives_agree_with_differences_of_predictions(robot, recording):
+    model = BellowsModel(robot, [recording.at(recording.time_s < 6.0)], poses=60)
+    x = np.array([unknown.guess for unknown in model.unknowns])
+    model.prepare(x)
+    derivatives = model.derivatives(x)
+    for name in ('base_rotation_x', 'module_2.effective_area', 'm1_b2.length', 'creep_share'):
+        i = [unknown.name for unknown in model.unknowns].index(name)
+        step = 1e-3 * model.unknowns[i].spread * np.eye(len(x))[i]
+        difference = (model.predict(x + step) - model.predict(x - step)) / (2.0 * step[i])
+        error = np.linalg.norm(derivatives[..., i] - difference) / np.linalg.norm(difference)
+        assert error < 0.01, name
+
+
+def test_valves_are_found_from_commands_alone(robot, recording):
+    empty = Channels((), (), np.empty((len(recording.time_s), 0)))
+    model = BellowsModel(robot, [replace(recording, measured=empty)])
+    assert model.commanded
+    assert 'valve_delay' in [unknown.name for unknown in model.unknowns]
+    assert 'valve_delay' in [u.name for u in ValveModel(robot.chambers, [recording]).unknowns]
+
+
+class Line:
+    """y = a + b t with correlated errors, and a parameter that has no effect."""
+
+    def __init__(self, seed, samples=400):
+        random = np.random.default_rng(seed)
+        self.unknowns = [Unknown(name, '1', 0.0, 10.0) for name in ('a', 'b', 'nothing')]
+        self.truth, self.lengths = np.array([1.0, -2.0, 0.0]), [samples]
+        times = np.linspace(0.0, 1.0, samples)
+        self._rows = np.stack([np.ones(samples), times, np.zeros(samples)], axis=1)[:, None]
+        errors = np.zeros(samples)
+        for t in range(1, samples):
+            errors[t] = 0.8 * errors[t - 1] + 0.1 * random.standard_normal()
+        self.values = self.predict(self.truth) + errors[:, None]
+
+    def prepare(self, x):
+        pass
+
+    def predict(self, x):
+        return self._rows @ x
+
+    def derivatives(self, x):
+        return self._rows
+
+
+def test_intervals_under_correlated_errors():
+    inside = []
+    for seed in range(100):
+        line = Line(seed)
+        found = estimate(line, 1.0, lambda: None)
+        assert list(found.determined) == [True, True, False]
+        inside.append(np.abs(found.x - line.truth)[:2] < 1.96 * found.deviations[:2])
+    assert 0.85 < np.mean(inside) < 0.99
+
+
+def test_bad_recordings_are_refused(robot, recording, tmp_path, capsys):
+    with pytest.raises(RecordingError, match='some minutes of motion'):
+        identify(robot, [recording.at(recording.time_s < 1.0)])
+    names = tuple(f'other_{i}' for i in range(6))
+    other = Channels(names, recording.inputs.units, recording.inputs.values)
+    with pytest.raises(RecordingError, match='chamber m1_b1 of the robot'):
+        identify(robot, [replace(recording, inputs=other, measured=other)])
+    path = tmp_path / 'run.npz'
+    recording.save(path)
+    assert main([str(path), '--robot', 'soft_finger', '-o', str(tmp_path / 'out')]) == 2
+    assert 'bellows' in capsys.readouterr().err
