@@ -1,7 +1,7 @@
 # `make demo` and `make test` need no other target first.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup build lint format check test docs clients demo sim clean
+.PHONY: help setup build lint format check test coverage docs clients demo sim clean
 PYTHON ?=
 export PYTHON
 
@@ -31,12 +31,21 @@ check: ## check style, types and the unit tests of what changed against main, wi
 	@$(WITH_ENV) tests=$$(python requirements/changed_tests.py) && \
 	  if [ -n "$$tests" ]; then pytest -q -n auto --dist loadfile $$tests; fi
 
+UNIT = $(wildcard src/*/test/unit benchmarks/test/unit underlay/*/test launch/test/unit)
+COMPONENT = $(wildcard src/*/test/component)
+
 test: build lint
-test: ## run all checks and tests: unit, component (one node), system (virtual rig); branch coverage of the first two
+test: ## run all checks and tests: unit, component (one node), system (virtual rig)
 	@$(WITH_ENV) softarm doctor --remove-stale-memory && \
-	  pytest -n auto --dist loadfile --cov --cov-report= $(wildcard src/*/test/unit benchmarks/test/unit underlay/*/test launch/test/unit) && \
-	  pytest -n auto --dist loadfile --cov --cov-append --cov-report=term --cov-report=html:out/coverage $(wildcard src/*/test/component) && \
+	  pytest -n auto --dist loadfile $(UNIT) && \
+	  pytest -n auto --dist loadfile $(COMPONENT) && \
 	  pytest $(wildcard launch/test/system)
+
+coverage: build
+coverage: ## report the branch coverage of the unit and component tests, line by line in out/coverage
+	@$(WITH_ENV) softarm doctor --remove-stale-memory && \
+	  pytest -n auto --dist loadfile --cov --cov-report= $(UNIT) && \
+	  pytest -n auto --dist loadfile --cov --cov-append --cov-report=term --cov-report=html:out/coverage $(COMPONENT)
 
 docs: build
 docs: ## build the documentation as a site into out/docs; warnings are errors
