@@ -22,7 +22,7 @@ HUBER = 1.5  # of the rms of typical errors, above which an error counts less
 MAD = 0.6745  # median of absolute values of a standard normal distribution
 DETERMINED = 0.5  # standard deviation over that of the first guess, below which it is determined
 ALIKE = 0.95  # correlation of two parameters that cannot be told apart
-BLOCKS = 20  # of the jackknife
+BLOCKS, KINDS = 20, 5  # of the jackknife: of successive samples, and of alike samples
 
 
 class Model(Protocol):
@@ -55,8 +55,9 @@ class Estimate:
     Attributes:
         unknowns: The parameters.
         x: Estimates, (k,).
-        covariance: From the prediction errors and their correlation; or from a jackknife over
-            blocks of samples where that is larger, (k, k).
+        covariance: From the prediction errors and their correlation, or from a jackknife over
+            samples in succession, of equal rate or of equal deflection, whichever is largest:
+            errors of the model move the estimate with the kind of motion, (k, k).
         errors: Predicted less measured values, (m, d).
     """
 
@@ -129,7 +130,8 @@ def estimate(model: Model, first_error: float, on_step: Callable[[], None]) -> E
         per_error = 1.0 + 2.0 * correlation[1:].sum()
         scale = np.sqrt(np.mean((share * errors) ** 2) * per_error) / share
     rows = model.derivatives(guess + spread * z) * spread / scale[:, :, None]
-    covariance = _covariance(rows, errors / scale, correlation / per_error, model.lengths, z)
+    correlation = correlation / per_error
+    covariance = _covariance(rows, errors / scale, correlation, model.values, model.lengths, z)
     return Estimate(
         model.unknowns,
         guess + spread * z,
@@ -152,6 +154,7 @@ def _covariance(
     rows: np.ndarray,
     errors: np.ndarray,
     correlation: np.ndarray,
+    values: np.ndarray,
     lengths: Sequence[int],
     z: np.ndarray,
 ) -> np.ndarray:
@@ -161,6 +164,7 @@ def _covariance(
         rows: Derivatives of the scaled errors by the scaled parameters, (m, d, k).
         errors: Scaled errors, (m, d).
         correlation: Covariance of the scaled errors over the lags, (l,).
+        values: Measured values, (m, d).
         lengths: Samples of each run.
         z: Scaled parameters, (k,).
     """
@@ -172,14 +176,28 @@ def _covariance(
         for lag, weight in enumerate(correlation[: len(run)]):
             product = np.tensordot(run[lag:], run[: len(run) - lag], ((0, 1), (0, 1)))
             middle += weight * (product + product.T) / (1.0 if lag else 2.0)
-    moved = []
-    for block in np.array_split(np.arange(len(rows)), BLOCKS):  # one Gauss-Newton step each
-        own = rows[block].reshape(-1, k)
-        without = information - own.T @ own
-        gradient = flat.T @ errors.ravel() + z - own.T @ errors[block].ravel()
-        moved.append(-np.linalg.solve(without, gradient))
-    spread = np.array(moved) - np.mean(moved, axis=0)
-    variances = (BLOCKS - 1) / BLOCKS * np.square(spread).sum(axis=0)
+    widest = np.diag(inverse @ middle @ inverse)
+    for groups in _partitions(values, lengths):
+        moved = []
+        for group in groups:  # one Gauss-Newton step without each
+            own = rows[group].reshape(-1, k)
+            gradient = flat.T @ errors.ravel() + z - own.T @ errors[group].ravel()
+            moved.append(-np.linalg.solve(information - own.T @ own, gradient))
+        change = np.array(moved) - np.mean(moved, axis=0)
+        variances = (len(groups) - 1) / len(groups) * np.square(change).sum(axis=0)
+        widest = np.maximum(widest, variances)
     covariance = inverse @ middle @ inverse
-    wider = np.sqrt(np.maximum(1.0, variances / np.diag(covariance)))
+    wider = np.sqrt(widest / np.diag(covariance))
     return covariance * np.outer(wider, wider)
+
+
+def _partitions(values: np.ndarray, lengths: Sequence[int]) -> list[list[np.ndarray]]:
+    """Groups of samples by time, by rate and by distance from the mean of all values (m, d)."""
+    runs = np.split(values, np.cumsum(lengths)[:-1])
+    rate = np.concatenate([np.linalg.norm(np.gradient(run, axis=0), axis=1) for run in runs])
+    distance = np.linalg.norm(values - values.mean(axis=0), axis=1)
+    return [
+        np.array_split(np.arange(len(values)), BLOCKS),
+        np.array_split(np.argsort(rate), KINDS),
+        np.array_split(np.argsort(distance), KINDS),
+    ]

@@ -37,12 +37,14 @@ class _Linear(NamedTuple):
     Attributes:
         steps: State (arcs, rates) after a step by the state before, (p, 2c, 2c).
         slope: Rest shape by pressures, (p, c, n).
-        pushes: State after a step by the force during it, (p, 2c, c).
+        moved, pushed: State after a step by the change of the arcs and by the force during it,
+            both constant, (p, 2c, c).
     """
 
     steps: np.ndarray
     slope: np.ndarray
-    pushes: np.ndarray
+    moved: np.ndarray
+    pushed: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Postures:
     chambers: np.ndarray
 
     def linear(self, bellows: BellowsChain, scales: Scales) -> _Linear:
-        """Return the linear motion, by the trapezoidal rule."""
+        """Return the linear motion, by the L-stable Padé approximation (1, 2)."""
         _, slopes = bellows.pressures(self.arcs)
         stiffness = bellows.stiffness(slopes) + self.hessian
         rows = np.eye(self.chambers.max() + 1)[self.chambers]
@@ -74,9 +76,11 @@ class Postures:
         rates[:, :c, c:] = np.eye(c)
         rates[:, c:, :c] = -inverse @ stiffness
         rates[:, c:, c:] = -inverse * damping[:, None, :]
-        eye, half = np.eye(2 * c), GRID_S / 2.0 * rates
-        steps = np.linalg.inv(eye - half)
-        return _Linear(steps @ (eye + half), slope, GRID_S * steps[:, :, c:] @ inverse)
+        eye, a = np.eye(2 * c), GRID_S * rates
+        inverted = np.linalg.inv(eye - a / 1.5 + a @ a / 6.0)
+        held = inverted @ (eye - a / 6.0)
+        moved = np.ascontiguousarray(held[:, :, :c])
+        return _Linear(inverted @ (eye + a / 3.0), slope, moved, GRID_S * held[:, :, c:] @ inverse)
 
 
 @dataclass(frozen=True)
@@ -170,7 +174,8 @@ def _displacements(
     posture: np.ndarray,
     steps: np.ndarray,
     slope: np.ndarray,
-    pushes: np.ndarray,
+    moved: np.ndarray,
+    pushed: np.ndarray,
     moves: np.ndarray,
     forces: np.ndarray,
 ) -> np.ndarray:
@@ -180,9 +185,8 @@ def _displacements(
     found = np.zeros((len(acting_pa), c))
     for t in range(1, len(acting_pa)):
         k = posture[t]
-        moved = 0.5 * (slope[k] @ (acting_pa[t] - acting_pa[t - 1]) + moves[t])
-        state[:c] -= moved
-        state = steps[k] @ state + pushes[k] @ (0.5 * (forces[t] + forces[t - 1]))
-        state[:c] -= moved
+        move = slope[k] @ (acting_pa[t] - acting_pa[t - 1]) + moves[t]
+        force = 0.5 * (forces[t] + forces[t - 1])
+        state = steps[k] @ state - moved[k] @ move + pushed[k] @ force
         found[t] = state[:c]
     return found
