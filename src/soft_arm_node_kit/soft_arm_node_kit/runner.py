@@ -70,10 +70,10 @@ def _run(make_node: Callable[[], Node], args: list[str] | None) -> int:
         sys.stderr.write(f'{error}\n')
         return 1 if isinstance(error, TopicTakenError) else 2
     finally:
+        if executor is not None:  # first: it uses the node's events until it is shut down
+            executor.shutdown()
         if node is not None:
             node.destroy_node()
-        if executor is not None:
-            executor.shutdown()
         rclpy.try_shutdown()  # type: ignore[attr-defined]
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)  # ros2 launch may repeat it
