@@ -169,7 +169,7 @@ def save_calibration(
         robot: The robot for which they were measured.
         measurement: How they were measured.
         path: Calibration file; None: the rig's file.
-        made_by: Command that made it; None: that of `COMMANDS`.
+        made_by: Command for the comment in the file; None: the entry in `COMMANDS`.
 
     Returns:
         The file; None if the rig is a template and no other file is given: nothing is saved then.

@@ -14,13 +14,13 @@ STEP_RAD, STEP_M = 1e-3, 1e-4  # of finite differences
 
 
 class ArmWeight:
-    """Masses of an arm and the potential of gravity, by arcs (..., c), c = 3 n_segments.
+    """Masses of an arm and the potential of gravity, by arcs (..., c).
 
     Args:
         arm: The arm.
         payload_kg: Mass at the tip, in addition to the masses in the robot file.
-        modes: Arcs (all arcs, c) by c coordinates in threes like (u_x, u_y, ell), which then take
-            the place of the arcs everywhere.
+        modes: Shape functions (3 n_segments, c): the arcs are modes @ coordinates, and all methods
+            take the c coordinates instead of arcs. Columns in threes (u_x, u_y, ell).
 
     Attributes:
         matrix: B (n, c): lengths [m] of the actuators = B @ arcs.

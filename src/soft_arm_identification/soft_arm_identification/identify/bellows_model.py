@@ -122,10 +122,10 @@ class BellowsModel:
             [robot.chambers.index(name) for s in self._segments for name in s.chambers * PARTS]
         )
         total = sum(int(np.isfinite(r.tip_m[:, 0]).sum()) for r in recordings)
-        self.step = max(1, total // poses)
+        step = max(1, total // poses)
         self._runs, tips_m = [], []
         for recording in recordings:
-            seen = np.flatnonzero(np.isfinite(recording.tip_m[:, 0]))[:: self.step]
+            seen = np.flatnonzero(np.isfinite(recording.tip_m[:, 0]))[::step]
             self._runs.append(self._run(recording, seen))
             tips_m.append(recording.tip_m[seen])
         self.values = np.concatenate(tips_m)

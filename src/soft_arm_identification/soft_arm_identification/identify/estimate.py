@@ -20,9 +20,10 @@ TOLERANCE = 1e-4  # relative, of each round
 MAX_LAG = 0.1  # of the samples, up to which errors are correlated
 HUBER = 1.5  # of the rms of typical errors, above which an error counts less
 MAD = 0.6745  # median of absolute values of a standard normal distribution
-DETERMINED = 0.5  # standard deviation over that of the first guess, below which it is determined
-ALIKE = 0.95  # correlation of two parameters that cannot be told apart
-BLOCKS, KINDS = 20, 5  # of the jackknife: of successive samples, and of alike samples
+DETERMINED = 0.5  # largest ratio of posterior to prior standard deviation of a determined parameter
+CONFOUNDED = 0.95  # least absolute correlation of two confounded parameters
+BLOCKS = 20  # of consecutive samples, for the jackknife
+BINS = 5  # of samples by rate and by deflection, for the jackknife
 
 
 class Model(Protocol):
@@ -55,9 +56,9 @@ class Estimate:
     Attributes:
         unknowns: The parameters.
         x: Estimates, (k,).
-        covariance: From the prediction errors and their correlation, or from a jackknife over
-            samples in succession, of equal rate or of equal deflection, whichever is largest:
-            errors of the model move the estimate with the kind of motion, (k, k).
+        covariance: From the autocorrelation of the prediction errors, scaled up to the largest
+            variance from a jackknife over time, rate and deflection, which shows model errors,
+            (k, k).
         errors: Predicted less measured values, (m, d).
     """
 
@@ -73,15 +74,15 @@ class Estimate:
 
     @property
     def determined(self) -> np.ndarray:
-        """Whether the recordings determine each parameter, (k,)."""
+        """Whether each parameter is practically identifiable from the recordings, (k,)."""
         spreads = np.array([unknown.spread for unknown in self.unknowns])
         return self.deviations < DETERMINED * spreads
 
     @property
-    def alike(self) -> list[tuple[str, str, float]]:
-        """Pairs of parameters that cannot be told apart, with their correlation."""
+    def confounded(self) -> list[tuple[str, str, float]]:
+        """Pairs of confounded parameters, with their correlation."""
         correlation = self.covariance / np.outer(self.deviations, self.deviations)
-        rows, columns = np.nonzero(np.triu(np.abs(correlation) > ALIKE, 1))
+        rows, columns = np.nonzero(np.triu(np.abs(correlation) > CONFOUNDED, 1))
         return [
             (self.unknowns[i].name, self.unknowns[j].name, float(correlation[i, j]))
             for i, j in zip(rows.tolist(), columns.tolist(), strict=True)
@@ -198,6 +199,6 @@ def _partitions(values: np.ndarray, lengths: Sequence[int]) -> list[list[np.ndar
     distance = np.linalg.norm(values - values.mean(axis=0), axis=1)
     return [
         np.array_split(np.arange(len(values)), BLOCKS),
-        np.array_split(np.argsort(rate), KINDS),
-        np.array_split(np.argsort(distance), KINDS),
+        np.array_split(np.argsort(rate), BINS),
+        np.array_split(np.argsort(distance), BINS),
     ]

@@ -155,7 +155,7 @@ def summary(found: Identified) -> dict[str, Any]:
             }
     return {
         'parameters': parameters,
-        'alike': [list(pair) for pair in found.tip.alike],
+        'confounded': [list(pair) for pair in found.tip.confounded],
         'tip_rms_m': found.causes_m[''],
         'tip_rms_without_m': {name: rms for name, rms in found.causes_m.items() if name},
         'held_out': found.held_out,
@@ -183,10 +183,10 @@ def report(found: Identified) -> str:
         lines.append(
             f'| `{name}` | {row["unit"]} | {row["guess"]:.4g} | {row["value"]:.5g} | {interval} |'
         )
-    lines += ['', '## What this motion cannot tell']
+    lines += ['', '## Confounded and undetermined parameters']
     lines += [
         f'- `{one}` and `{other}` (correlation {correlation:+.3f})'
-        for one, other, correlation in content['alike']
+        for one, other, correlation in content['confounded']
     ]
     unknown = [name for name, row in content['parameters'].items() if not row['determined']]
     lines.append(f'- Not determined: {", ".join(f"`{name}`" for name in unknown) or "nothing"}.')

@@ -16,7 +16,6 @@ from soft_arm_identification.identify.estimate import estimate
 from soft_arm_identification.identify.identification import identify
 from soft_arm_identification.identify.result_files import save, summary
 from soft_arm_identification.identify.unknowns import Unknown
-from soft_arm_identification.identify.valve_model import ValveModel
 from soft_arm_identification.recording import Channels, Recording
 from soft_arm_kinematics.calibration.pressure_length import PressureLength
 from soft_arm_physics.pneumatic_arm import pneumatic_arm
@@ -139,12 +138,19 @@ def test_derivatives_agree_with_differences_of_predictions(robot, recording):
         assert error < 0.01, name
 
 
-def test_valves_are_found_from_commands_alone(robot, recording):
+def test_commands_pass_the_valves_of_the_model(robot, recording):
     empty = Channels((), (), np.empty((len(recording.time_s), 0)))
-    model = BellowsModel(robot, [replace(recording, measured=empty)])
-    assert model.commanded
-    assert 'valve_delay' in [unknown.name for unknown in model.unknowns]
-    assert 'valve_delay' in [u.name for u in ValveModel(robot.chambers, [recording]).unknowns]
+    measured = BellowsModel(robot, [recording])
+    commanded = BellowsModel(robot, [replace(recording, measured=empty)])
+    assert commanded.commanded and not measured.commanded
+    expected_m = measured.predict(np.array([unknown.guess for unknown in measured.unknowns]))
+    errors_m = []
+    for valve in ({'time_constant': 0.2, 'delay': 0.0}, {'time_constant': 0.6, 'delay': 0.0}):
+        at = {f'valve_{key}': value for key, value in valve.items()}
+        x = np.array([at.get(unknown.name, unknown.guess) for unknown in commanded.unknowns])
+        errors_m.append(np.linalg.norm(commanded.predict(x) - expected_m, axis=1).mean())
+    assert errors_m[0] < 3e-3
+    assert errors_m[1] > 4.0 * errors_m[0]
 
 
 class Line:
