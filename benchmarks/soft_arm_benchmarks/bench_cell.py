@@ -47,12 +47,7 @@ def main(argv: list[str] | None = None) -> int:
         metavar='MIN',
         help='duration of the soak test with random faults (default: %(default)s; 30 are promised)',
     )
-    parser.add_argument(
-        '--seed',
-        type=seed_number,
-        default=1,
-        help='random faults and virtual finger (default: %(default)s)',
-    )
+    parser.add_option('--seed', seed_number, 1, 'random faults and virtual finger')
     add_robot(parser, 'four_piece_finger')
     return parser.answer(argv, _bench, BenchError, PhysicsError, VisionError)
 

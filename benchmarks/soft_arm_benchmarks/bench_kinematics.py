@@ -34,19 +34,19 @@ def main(argv: list[str] | None = None) -> int:
         'Takes about two minutes.',
     )
     parser.add_json()
-    parser.add_argument(
+    parser.add_option(
         '--targets',
-        type=whole_number_in(100, 10**7),
-        default=10_000,
+        whole_number_in(100, 10**7),
+        10_000,
+        'number of targets for the success rate',
         metavar='N',
-        help='number of targets for the success rate (default: %(default)s)',
     )
-    parser.add_argument(
+    parser.add_option(
         '--exhaustive',
-        type=whole_number_in(1, 10**6),
-        default=200,
+        whole_number_in(1, 10**6),
+        200,
+        'number of targets compared with an exhaustive search',
         metavar='N',
-        help='number of targets compared with an exhaustive search (default: %(default)s)',
     )
     return parser.answer(argv, _measure)
 

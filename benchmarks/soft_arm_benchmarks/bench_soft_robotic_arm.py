@@ -25,14 +25,12 @@ def main(argv: list[str] | None = None) -> int:
         "score a control law by the package's own circular tracking task. Takes about two minutes.",
     )
     parser.add_json()
-    parser.add_argument(
-        '--runs', type=whole_number_in(1, 100), default=3, metavar='N',
-        help='recordings that models are fitted to (default: %(default)s)',
-    )  # fmt: skip
-    parser.add_argument(
-        '--seconds', type=whole_number_in(10, 3600), default=40, metavar='T',
-        help='duration of each recording (default: %(default)s)',
-    )  # fmt: skip
+    parser.add_option(
+        '--runs', whole_number_in(1, 100), 3, 'recordings that models are fitted to', metavar='N'
+    )
+    parser.add_option(
+        '--seconds', whole_number_in(10, 3600), 40, 'duration of each recording', metavar='T'
+    )
     return parser.answer(argv, _measure, BenchError)
 
 

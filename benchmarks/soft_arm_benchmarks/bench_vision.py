@@ -17,25 +17,17 @@ def main(argv: list[str]) -> int:
         description='Measure masks, poses and speed on held-out scenes.',
         epilog='example: softarm bench vision --domain stereo --frames 100 --json',
     )
-    parser.add_argument(
-        '--frames',
-        type=positive_count,
-        default=200,
-        help='number of frames with a ring, and of frames without (default: %(default)s)',
+    parser.add_option(
+        '--frames', positive_count, 200, 'number of frames with a ring, and of frames without'
     )
-    parser.add_argument(
-        '--seed',
-        type=seed_number,
-        default=0,
-        help='random seed of the held-out scenes (default: %(default)s)',
-    )
+    parser.add_option('--seed', seed_number, 0, 'random seed of the held-out scenes')
     add_tip_source(parser, ('yolact', 'colour'))
-    parser.add_argument(
+    parser.add_option(
         '--domain',
-        choices=('virtual', 'stereo'),
-        default='virtual',
-        help='source of the depth: exact with noise (virtual), or matched in a rendered infrared '
-        'pair (stereo), which no limit was chosen on (default: %(default)s)',
+        ('virtual', 'stereo'),
+        'virtual',
+        'source of the depth: exact with noise (virtual), or matched in a rendered infrared pair '
+        '(stereo), which no limit was chosen on',
     )
     add_robot(parser)
     parser.add_json()

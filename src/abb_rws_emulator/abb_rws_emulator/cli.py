@@ -58,7 +58,7 @@ def _parser() -> CommandLine:
     )
     parser.add_argument('--user', help='only user (default: factory users of a controller)')
     parser.add_argument('--password', help='password of --user')
-    parser.add_argument('--motors-on', action='store_true', help='start with the motors on')
+    parser.add_flag('--motors-on', 'start with the motors on')
     parser.add_argument(
         '--tls-certificate', type=input_file, help='PEM file of the certificate; enables TLS'
     )

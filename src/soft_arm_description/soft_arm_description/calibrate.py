@@ -52,7 +52,7 @@ def calibration_parser(
     parser.add_argument(
         '--output', type=output_file(), metavar='FILE', help='file (default: the file of the rig)'
     )
-    parser.add_argument('--dry-run', action='store_true', help='measure and report, do not save')
+    parser.add_flag('--dry-run', 'measure and report, do not save')
     parser.add_json()
     return parser
 

@@ -12,22 +12,14 @@ from soft_arm_io.command_line import CommandLine
 
 def add_robot(parser: CommandLine, default: str = 'two_module_arm') -> None:
     """Add `--robot`, for `load_robot`."""
-    parser.add_argument(
-        '--robot',
-        type=known_robot,
-        default=default,
-        help='name of a shipped robot or path of a robot file (default: %(default)s)',
+    parser.add_option(
+        '--robot', known_robot, default, 'name of a shipped robot or path of a robot file'
     )
 
 
 def add_rig(parser: CommandLine) -> None:
     """Add `--rig`, for `load_rig`."""
-    parser.add_argument(
-        '--rig',
-        type=known_rig,
-        default='virtual',
-        help='name of a rig, or path of its folder (default: %(default)s)',
-    )
+    parser.add_option('--rig', known_rig, 'virtual', 'name of a rig, or path of its folder')
 
 
 def known_robot(text: str) -> str:

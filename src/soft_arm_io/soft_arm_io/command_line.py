@@ -111,9 +111,32 @@ class CommandLine(argparse.ArgumentParser):
                 self.prog, f'{error.filename}: {error.strerror}' if error.filename else error
             )
 
+    def add_option(
+        self, name: str, kind: Any, default: Any, description: str, **options: Any
+    ) -> None:
+        """Add an option with a default value, which `--help` shows.
+
+        Args:
+            name: Its name.
+            kind: Type of the value, as of `add_argument`, or the values to choose from.
+            default: Its default value.
+            description: Text of `--help`.
+            options: Further ones of `add_argument`.
+        """
+        if not callable(kind):
+            options['choices'] = kind
+        elif kind is not str:
+            options['type'] = kind
+        shown = f'{description} (default: %(default)s)'
+        self.add_argument(name, default=default, help=shown, **options)
+
+    def add_flag(self, name: str, description: str) -> None:
+        """Add an option without a value."""
+        self.add_argument(name, action='store_true', help=description)
+
     def add_json(self) -> None:
         """Add `--json`."""
-        self.add_argument('--json', action='store_true', help='print JSON')
+        self.add_flag('--json', 'print JSON')
 
 
 def day(text: str) -> str:

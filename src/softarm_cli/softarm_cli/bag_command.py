@@ -64,10 +64,8 @@ def main(argv: list[str]) -> int:
         type=output_folder,
         help='folder of the bag (default: out/bag_<date>_<time>)',
     )
-    record.add_argument(
-        '--images',
-        action='store_true',
-        help='include the raw images of every camera; two of 640 x 480 at 30 Hz: 46 MB/s',
+    record.add_flag(
+        '--images', 'include the raw images of every camera; two of 640 x 480 at 30 Hz: 46 MB/s'
     )
     record.set_defaults(action=_record)
     replay = commands.add_parser(
@@ -84,11 +82,7 @@ def main(argv: list[str]) -> int:
         help='2 is twice as fast (default: %(default)s)',
     )
     _add_topics(replay, 'only these topics, by their full names in the bag')
-    replay.add_argument(
-        '--commands',
-        action='store_true',
-        help='include set points; refused if a node subscribes to them',
-    )
+    replay.add_flag('--commands', 'include set points; refused if a node subscribes to them')
     replay.add_argument(
         '--namespace',
         type=graph_name,
@@ -99,16 +93,14 @@ def main(argv: list[str]) -> int:
         type=whole_number_in(0, 232),
         help='ROS domain to play into (default: ROS_DOMAIN_ID)',
     )
-    replay.add_argument(
+    replay.add_flag(
         '--clock',
-        action='store_true',
-        help='publish /clock: recorded, or else the time of recording; waits for nodes with '
+        'publish /clock: recorded, or else the time of recording; waits for nodes with '
         'use_sim_time that acknowledge images',
     )
-    replay.add_argument(
+    replay.add_flag(
         '--sensors',
-        action='store_true',
-        help='only measurements (pressures, images, camera infos, camera frames) and --topics, for '
+        'only measurements (pressures, images, camera infos, camera frames) and --topics, for '
         'nodes that recompute everything else',
     )
     replay.add_argument(

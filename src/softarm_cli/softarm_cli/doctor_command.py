@@ -25,11 +25,7 @@ def main(argv: list[str]) -> int:
         epilog='example: softarm doctor',
     )
     parser.add_json()
-    parser.add_argument(
-        '--remove-stale-memory',
-        action='store_true',
-        help='only remove shared memory left by killed nodes',
-    )
+    parser.add_flag('--remove-stale-memory', 'only remove shared memory left by killed nodes')
     return parser.answer(argv, _examine)
 
 

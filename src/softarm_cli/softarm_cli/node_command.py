@@ -35,11 +35,7 @@ def main(argv: list[str]) -> int:
     activate = commands.add_parser(
         'activate', help='activate a driver, so that it accepts commands'
     )
-    activate.add_argument(
-        '--clear-faults',
-        action='store_true',
-        help='clear latched faults first; remove their cause before',
-    )
+    activate.add_flag('--clear-faults', 'clear latched faults first; remove their cause before')
     activate.set_defaults(action=_change, wanted='active')
     deactivate = commands.add_parser(
         'deactivate', help='deactivate a driver: it vents and ignores commands'

@@ -29,12 +29,12 @@ def main(argv: list[str]) -> int:
         'new', help="copy a template into the user's folder of rigs, and print the next steps"
     )
     new.add_argument('name', help='name of the new rig: lower-case letters, digits and _')
-    new.add_argument(
+    new.add_option(
         '--from',
+        known_rig,
+        'lab',
+        'rig whose parameters are copied: name, or path of its folder',
         dest='template',
-        type=known_rig,
-        default='lab',
-        help='rig whose parameters are copied: name, or path of its folder (default: %(default)s)',
     )
     add_robot(new)
     new.set_defaults(action=_new)

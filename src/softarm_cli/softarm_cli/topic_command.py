@@ -41,12 +41,10 @@ def main(argv: list[str]) -> int:
     listing.set_defaults(action=_list)
     echo = commands.add_parser('echo', help='print messages as YAML until Ctrl-C')
     echo.add_argument('topic', type=topic_name, help='name of the topic')
-    echo.add_argument('--once', action='store_true', help='one message')
+    echo.add_flag('--once', 'one message')
     echo.add_argument('-n', '--count', type=positive_count, help='end after this many messages')
     echo.add_argument('--field', help='one field, such as pose.position.x or pressures_pa[0]')
-    echo.add_argument(
-        '--full', action='store_true', help='print lists of more than 128 entries completely'
-    )
+    echo.add_flag('--full', 'print lists of more than 128 entries completely')
     echo.add_json()
     echo.set_defaults(action=_echo)
     hz = commands.add_parser('hz', help='print the rate, once a second, until Ctrl-C')
@@ -55,12 +53,12 @@ def main(argv: list[str]) -> int:
     hz.add_json()
     hz.set_defaults(action=_hz)
     for command in (echo, hz):
-        command.add_argument(
+        command.add_option(
             '--timeout',
-            type=number_in(0.1, 1e6),
-            default=10.0,
+            number_in(0.1, 1e6),
+            10.0,
+            'end after this time without a message [s]',
             metavar='S',
-            help='end after this time without a message [s] (default: %(default)s)',
         )
     return parser.answer(argv, _in_graph, GraphError, FieldError, MessageTypeError)
 

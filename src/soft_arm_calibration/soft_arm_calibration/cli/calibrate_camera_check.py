@@ -48,18 +48,13 @@ def main(argv: list[str] | None = None) -> int:
         help='bag with colour, aligned depth and camera info (default: the running camera)',
     )
     add_tip_source(parser, ('yolact', 'colour'))
-    parser.add_argument(
-        '--duration-s',
-        type=number_in(1.0, 3600.0),
-        default=20.0,
-        help='how long the running camera is watched (default: %(default)s)',
+    parser.add_option(
+        '--duration-s', number_in(1.0, 3600.0), 20.0, 'how long the running camera is watched'
     )
     add_running_camera(parser)
     add_recorded_camera(parser)
-    parser.add_argument(
-        '--apply',
-        action='store_true',
-        help='save the likeliest errors in the rig; its detectors then correct them',
+    parser.add_flag(
+        '--apply', 'save the likeliest errors in the rig; its detectors then correct them'
     )
     parser.add_argument(
         '--cause',

@@ -55,26 +55,22 @@ def main(argv: list[str] | None = None) -> int:
         metavar=('LONG', 'SHORT'),
         help='size of the board (default: a sheet of A4)',
     )
-    parser.add_argument(
+    parser.add_option(
         '--range-m',
+        number_in(0.01, 100.0),
+        D435I.range_m,
+        'depths that the camera can report',
         nargs=2,
-        type=number_in(0.01, 100.0),
-        default=D435I.range_m,
         metavar=('NEAREST', 'FARTHEST'),
-        help='depths that the camera can report (default: %(default)s)',
     )
-    parser.add_argument(
-        '--every',
-        type=positive_count,
-        default=EVERY,
-        metavar='N',
-        help='take every N-th frame of the bag (default: %(default)s)',
+    parser.add_option(
+        '--every', positive_count, EVERY, 'take every N-th frame of the bag', metavar='N'
     )
-    parser.add_argument(
+    parser.add_option(
         '--camera',
-        choices=('virtual', 'stereo'),
-        default='virtual',
-        help='camera of a virtual rig, which renders the board (default: %(default)s)',
+        ('virtual', 'stereo'),
+        'virtual',
+        'camera of a virtual rig, which renders the board',
     )
     return run_calibration(parser, argv, _measure, VisionError, BagError, RigError)
 

@@ -32,10 +32,9 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_argument('--plant-seed', type=seed_number, help='virtual arm to start (default: 1)')
     add_network(parser)
-    parser.add_argument(
+    parser.add_flag(
         '--use-running',
-        action='store_true',
-        help='use the virtual rig that runs in this ROS domain (a real rig is always used so)',
+        'use the virtual rig that runs in this ROS domain (a real rig is always used so)',
     )
     return run_calibration(parser, argv, _measure, ControlError, KinematicsError)
 

@@ -74,18 +74,8 @@ def _parser() -> CommandLine:
         type=input_file,
         help="YAML file with the ring's centre on each peg, pegs_m (default: the virtual rig's)",
     )
-    parser.add_argument(
-        '--sets',
-        type=positive_count,
-        default=10,
-        help='how often every peg is measured (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--frames',
-        type=positive_count,
-        default=10,
-        help='frames averaged at each peg (default: %(default)s)',
-    )
+    parser.add_option('--sets', positive_count, 10, 'how often every peg is measured')
+    parser.add_option('--frames', positive_count, 10, 'frames averaged at each peg')
     parser.add_argument(
         '--points',
         type=input_file,
@@ -93,12 +83,13 @@ def _parser() -> CommandLine:
     )
     add_tip_source(parser, ('yolact', 'colour'))
     add_running_camera(parser)
-    parser.add_argument(
+    parser.add_option(
         '--camera-frame',
-        default=OPTICAL_FRAME,
+        str,
+        OPTICAL_FRAME,
+        "frame_id of the colour images in which --points were measured; a rig's images bring "
+        'theirs',
         metavar='FRAME',
-        help="frame_id of the colour images in which --points were measured; a rig's images bring "
-        'theirs (default: %(default)s)',
     )
     return parser
 

@@ -77,24 +77,11 @@ def _parser() -> CommandLine:
         "the hysteresis. The virtual rig needs no running nodes; it also reports the tip's error "
         "beside the paper's. For a real rig give --use-running or --records.",
     )
-    parser.add_argument(
-        '--plant-seed',
-        type=seed_number,
-        default=1,
-        metavar='N',
-        help='seed of the virtual finger (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--frames',
-        type=positive_count,
-        default=FRAMES,
-        metavar='N',
-        help='pictures at each pressure (default: %(default)s)',
-    )
-    parser.add_argument(
+    parser.add_option('--plant-seed', seed_number, 1, 'seed of the virtual finger', metavar='N')
+    parser.add_option('--frames', positive_count, FRAMES, 'pictures at each pressure', metavar='N')
+    parser.add_flag(
         '--use-running',
-        action='store_true',
-        help='measure the finger of the running cell (launch/cell.launch.xml), real or virtual, '
+        'measure the finger of the running cell (launch/cell.launch.xml), real or virtual, '
         'through its topics. The finger moves over its whole range: take every object away',
     )
     parser.add_argument(
@@ -125,16 +112,14 @@ def _parser() -> CommandLine:
         'line: reference or a piece; a reference of picture "all" holds for every picture); '
         'pictures that it does not name are measured automatically',
     )
-    parser.add_argument(
-        '--click',
-        action='store_true',
-        help='open a window, ask for two clicks on each line, and add them to --clicks',
+    parser.add_flag(
+        '--click', 'open a window, ask for two clicks on each line, and add them to --clicks'
     )
-    parser.add_argument(
+    parser.add_option(
         '--camera-side',
-        choices=sorted(CAMERA_SIDES),
-        default='minus_y',
-        help="side of the finger's base frame from which the camera looks (default: %(default)s)",
+        sorted(CAMERA_SIDES),
+        'minus_y',
+        "side of the finger's base frame from which the camera looks",
     )
     parser.add_argument(
         '--date', type=day, help='day of the measurement, YYYY-MM-DD (default: today)'

@@ -31,16 +31,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         '--plant-seed', type=seed_number, help='virtual finger to start (default: 1)'
     )
-    parser.add_argument(
-        '--closings',
-        type=whole_number_in(2, 1000),
-        default=4,
-        help='number of closings, at least 2 (default: %(default)s)',
-    )
-    parser.add_argument(
+    parser.add_option('--closings', whole_number_in(2, 1000), 4, 'number of closings, at least 2')
+    parser.add_flag(
         '--use-running',
-        action='store_true',
-        help='use the virtual cell that runs in this ROS domain (a real cell is always used so)',
+        'use the virtual cell that runs in this ROS domain (a real cell is always used so)',
     )
     return run_calibration(parser, argv, _measure, ControlError)
 

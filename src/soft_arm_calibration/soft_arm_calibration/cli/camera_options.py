@@ -12,11 +12,7 @@ if TYPE_CHECKING:
 
 def add_running_camera(parser: CommandLine) -> None:
     """Add `--camera`, the topics of a running camera."""
-    parser.add_argument(
-        '--camera',
-        default='/camera/camera',
-        help="namespace of the running camera's topics (default: %(default)s)",
-    )
+    parser.add_option('--camera', str, '/camera/camera', "namespace of the running camera's topics")
 
 
 def add_recorded_camera(parser: CommandLine) -> None:
@@ -32,10 +28,9 @@ def add_recorded_camera(parser: CommandLine) -> None:
             metavar='TOPIC',
             help=f'full name of the {what} in the bag (default: found by type and content)',
         )
-    parser.add_argument(
+    parser.add_flag(
         '--aligned-depth',
-        action='store_true',
-        help='the recorded depth is aligned to colour, whatever its frame and camera info state',
+        'the recorded depth is aligned to colour, whatever its frame and camera info state',
     )
 
 
@@ -53,12 +48,11 @@ def add_tip_source(
     parser: CommandLine, sources: tuple[str, ...] = ('yolact', 'colour', 'fiducial')
 ) -> None:
     """Add `--tip-source`, the detector of ring or markers, and `--network`."""
-    parser.add_argument(
+    parser.add_option(
         '--tip-source',
-        choices=sources,
-        default='yolact',
-        help='detector in the images: the ring by network or by colour, or the markers '
-        '(default: %(default)s)',
+        sources,
+        'yolact',
+        'detector in the images: the ring by network or by colour, or the markers',
     )
     add_network(parser)
 

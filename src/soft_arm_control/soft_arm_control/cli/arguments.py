@@ -10,13 +10,7 @@ _NAME = r'[A-Za-z][A-Za-z0-9_]*'
 
 def add_namespace(parser: CommandLine, default: str) -> None:
     """Add `--namespace`, the namespace of the nodes that the command calls."""
-    parser.add_argument(
-        '--namespace',
-        type=_namespace,
-        default=default,
-        metavar='NS',
-        help='namespace of the arm (default: %(default)s)',
-    )
+    parser.add_option('--namespace', _namespace, default, 'namespace of the arm', metavar='NS')
 
 
 def _namespace(text: str) -> str:

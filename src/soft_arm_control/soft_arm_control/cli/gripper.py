@@ -73,16 +73,9 @@ def _parser() -> CommandLine:
         default=0.0,
         help="pressure added after contact [kPa] (default: the node's)",
     )
-    grasp.add_argument(
-        '--evidence',
-        choices=EVIDENCE,
-        default='either',
-        help='required evidence of the contact (default: %(default)s)',
-    )
+    grasp.add_option('--evidence', EVIDENCE, 'either', 'required evidence of the contact')
     release = actions.add_parser('release', parents=[timed], help='open by vacuum, then vent')
-    release.add_argument(
-        '--stay-open', action='store_true', help='keep the vacuum instead of venting'
-    )
+    release.add_flag('--stay-open', 'keep the vacuum instead of venting')
     place = actions.add_parser('place', help='virtual cell: place an object in front of the finger')
     place.add_argument(
         '--gap-m',

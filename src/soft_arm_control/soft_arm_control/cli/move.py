@@ -65,21 +65,20 @@ def _parser() -> CommandLine:
         type=number_in(0.1, MAX_TIME_S),
         help="time limit [s] (default: the node's, 10)",
     )
-    parser.add_argument(
-        '--open-loop',
-        action='store_true',
-        help='by the model alone: nothing needs to measure the tip',
+    parser.add_flag('--open-loop', 'by the model alone: nothing needs to measure the tip')
+    parser.add_option(
+        '--velocity-scaling',
+        number_in(0.01, 1.0),
+        1.0,
+        'share of the greatest velocity, at most 1',
+        metavar='SHARE',
     )
-    parser.add_argument(
-        '--velocity-scaling', type=number_in(0.01, 1.0), default=1.0, metavar='SHARE',
-        help='share of the greatest velocity, at most 1 (default: %(default)s)',
-    )  # fmt: skip
-    parser.add_argument(
+    parser.add_option(
         '--payload-kg',
-        type=number_in(0.0, MAX_PAYLOAD_KG),
-        default=0.0,
+        number_in(0.0, MAX_PAYLOAD_KG),
+        0.0,
+        'mass at the tip, added to those in the robot file [kg]',
         metavar='MASS',
-        help='mass at the tip, added to those in the robot file [kg] (default: %(default)s)',
     )
     add_namespace(parser, 'soft_arm')
     parser.add_json()

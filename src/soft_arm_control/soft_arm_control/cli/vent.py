@@ -18,10 +18,8 @@ def main(argv: list[str] | None = None) -> int:
         'This is not an emergency stop: see docs/explanation/safety.md.',
     )
     add_namespace(parser, 'soft_arm')
-    parser.add_argument(
-        '--gripper',
-        action='store_true',
-        help='vent the gripper in the namespace `gripper` too: it drops what it holds',
+    parser.add_flag(
+        '--gripper', 'vent the gripper in the namespace `gripper` too: it drops what it holds'
     )
     parser.add_json()
     return parser.answer(argv, _vent, ControlError)

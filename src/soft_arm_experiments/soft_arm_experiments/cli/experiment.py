@@ -75,32 +75,19 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
         'process, as fast as it can, and the same arguments give the same result.',
         epilog=f'example: softarm experiment {command} --in-process --plant-seed 7 --json',
     )
-    parser.add_argument(
-        '--plant-seed',
-        type=seed_number,
-        default=1,
-        help='virtual arm to start (default: %(default)s)',
-    )
+    parser.add_option('--plant-seed', seed_number, 1, 'virtual arm to start')
     add_tip_sensor(parser, 'with --in-process: ')
     parser.add_argument(
         '--steps', type=positive_count, help="number of targets (default: the paper's)"
     )
     add_rig(parser)
     add_robot(parser)
-    parser.add_argument(
-        '--report',
-        type=output_folder,
-        metavar='OUT_DIR',
-        default=Path('out'),
-        help='folder of the reports (default: %(default)s)',
+    parser.add_option(
+        '--report', output_folder, Path('out'), 'folder of the reports', metavar='OUT_DIR'
     )
-    parser.add_argument('--quick', action='store_true', help='fewer and shorter steps')
-    parser.add_argument(
-        '--use-running', action='store_true', help='use the running rig, never start a virtual one'
-    )
-    parser.add_argument(
-        '--in-process', action='store_true', help='simulate the rig in this process, without ROS'
-    )
+    parser.add_flag('--quick', 'fewer and shorter steps')
+    parser.add_flag('--use-running', 'use the running rig, never start a virtual one')
+    parser.add_flag('--in-process', 'simulate the rig in this process, without ROS')
     parser.add_argument(
         '--delays',
         type=Path,

@@ -32,14 +32,8 @@ def main(argv: list[str] | None = None) -> int:
         '--seeds', type=_seeds, default=range(1, 9), metavar='A..B',
         help='seeds of the plants, from A to B (default: 1..8)',
     )  # fmt: skip
-    parser.add_argument(
-        '--targets', type=positive_count, default=12,
-        help='random targets of each plant (default: %(default)s)',
-    )  # fmt: skip
-    parser.add_argument(
-        '--output', type=Path, default=Path('out/plants'), metavar='OUT',
-        help='folder of the results (default: %(default)s)',
-    )  # fmt: skip
+    parser.add_option('--targets', positive_count, 12, 'random targets of each plant')
+    parser.add_option('--output', Path, Path('out/plants'), 'folder of the results', metavar='OUT')
     parser.add_argument(
         '--workers', type=whole_number_in(1, 1024), default=os.cpu_count(), metavar='N',
         help='processes (default: one for each core)',

@@ -35,9 +35,7 @@ def main(argv: list[str] | None = None) -> int:
         default=[1],
         help='virtual arms, one after the other (default: 1)',
     )
-    parser.add_argument(
-        '--targets', type=positive_count, default=12, help='of each arm (default: %(default)s)'
-    )
+    parser.add_option('--targets', positive_count, 12, 'of each arm')
     add_tip_sensor(parser)
     parser.add_json()
     return parser.answer(argv, _run, *ERRORS)

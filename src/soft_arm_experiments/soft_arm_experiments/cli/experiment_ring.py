@@ -29,29 +29,16 @@ def main(argv: list[str]) -> int:
         'the vision paper.',
     )
     add_robot(parser)
-    parser.add_argument(
-        '--places', type=positive_count, default=10, help='number of poses (default: %(default)s)'
-    )
-    parser.add_argument(
-        '--fits',
-        type=whole_number_in(3, 10**6),
-        default=30,
-        help='number of fits at each pose (default: %(default)s)',
-    )
+    parser.add_option('--places', positive_count, 10, 'number of poses')
+    parser.add_option('--fits', whole_number_in(3, 10**6), 30, 'number of fits at each pose')
     add_tip_source(parser, ('yolact', 'colour'))
-    parser.add_argument(
+    parser.add_option(
         '--depth-scale-error',
-        type=number_in(-0.1, 0.1),
-        default=0.0,
-        help="relative error of the camera's depth scale; 0.002 is usual before calibration "
-        '(default: %(default)s)',
+        number_in(-0.1, 0.1),
+        0.0,
+        "relative error of the camera's depth scale; 0.002 is usual before calibration",
     )
-    parser.add_argument(
-        '--seed',
-        type=seed_number,
-        default=1,
-        help='random seed of poses and noise (default: %(default)s)',
-    )
+    parser.add_option('--seed', seed_number, 1, 'random seed of poses and noise')
     parser.add_json()
     return parser.answer(argv, _measure, VisionError)
 

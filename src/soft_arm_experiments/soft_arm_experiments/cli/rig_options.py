@@ -13,11 +13,11 @@ def add_tip_sensor(parser: CommandLine, condition: str = '') -> None:
         parser: The parser.
         condition: Beginning of the help of the options that only a rig in this process has.
     """
-    parser.add_argument(
+    parser.add_option(
         '--tip-source',
-        choices=('yolact', 'colour', 'fiducial', 'pose'),
-        default='yolact',
-        help='sensor of the tip of the virtual rig (default: %(default)s)',
+        ('yolact', 'colour', 'fiducial', 'pose'),
+        'yolact',
+        'sensor of the tip of the virtual rig',
     )
     add_network(parser)
     parser.add_argument(
@@ -27,10 +27,9 @@ def add_tip_sensor(parser: CommandLine, condition: str = '') -> None:
         help=f'{condition}virtual, stereo (depth matched in rendered infrared images, slow), or '
         'the YAML file of a camera (default: virtual)',
     )
-    parser.add_argument(
+    parser.add_flag(
         '--pose-noise',
-        action='store_true',
-        help=f"{condition}add the rig's measured tip noise to the true tip instead of rendering "
+        f"{condition}add the rig's measured tip noise to the true tip instead of rendering "
         '(faster)',
     )
 

@@ -32,10 +32,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument('--set', nargs='+', metavar='NAME', help='only these sets')
     parser.add_argument('--split', nargs='+', metavar='NAME', help='only these splits')
     parser.add_argument('--model', nargs='+', metavar='NAME', help='only these models')
-    parser.add_argument(
-        '--output', type=output_folder, default=Path('out/arms'), metavar='OUT',
-        help='folder of report and results (default: %(default)s)',
-    )  # fmt: skip
+    parser.add_option(
+        '--output', output_folder, Path('out/arms'), 'folder of report and results', metavar='OUT'
+    )
     parser.add_argument(
         '--workers', type=whole_number_in(1, 1024), default=os.cpu_count(), metavar='N',
         help='processes (default: one for each core)',

@@ -31,10 +31,9 @@ def main(argv: list[str] | None = None) -> int:
         '--robot', type=known_robot, required=True,
         help='robot file with rough values, or name of a shipped robot',
     )  # fmt: skip
-    parser.add_argument(
-        '--devices', choices=('real', 'virtual'), default='real',
-        help='on which devices the recordings were made (default: %(default)s)',
-    )  # fmt: skip
+    parser.add_option(
+        '--devices', ('real', 'virtual'), 'real', 'on which devices the recordings were made'
+    )
     parser.add_argument(
         '--output', '-o', type=output_folder, default=Path('out/identified'), metavar='FOLDER',
         help='folder of the rig (default: %(default)s)',

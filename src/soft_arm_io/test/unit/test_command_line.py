@@ -82,6 +82,19 @@ def test_faults_of_ours_are_not_hidden():
         make().answer(['--seed', '9'], act, Known)
 
 
+def test_help_shows_the_default_of_an_option(capsys):
+    parser = CommandLine(prog='softarm x')
+    parser.add_option('--count', int, 3, 'how many', metavar='N')
+    parser.add_option('--kind', ('one', 'two'), 'one', 'which')
+    parser.add_flag('--apply', 'save it')
+    assert vars(parser.parse_args([])) == {'count': 3, 'kind': 'one', 'apply': False}
+    given = parser.parse_args(['--count', '4', '--kind', 'two', '--apply'])
+    assert vars(given) == {'count': 4, 'kind': 'two', 'apply': True}
+    assert parser.answer(['--kind', 'three'], act) == 2
+    assert parser.answer(['--help'], act) == 0
+    assert 'how many (default: 3)' in capsys.readouterr().out
+
+
 def test_numbers_are_values():
     words = ['--at', '-3e4', '-.5', '-1E-3', '0']
     assert make().parse_args(words).at == [-3e4, -0.5, -1e-3, 0.0]

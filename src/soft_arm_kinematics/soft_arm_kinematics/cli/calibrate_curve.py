@@ -46,18 +46,12 @@ def main(argv: list[str] | None = None) -> int:
         'down) may say which way '
         'each was taken',
     )
-    parser.add_argument(
-        '--quantity',
-        default='length',
-        choices=QUANTITIES,
-        help='what was measured (default: %(default)s)',
-    )
-    parser.add_argument(
+    parser.add_option('--quantity', QUANTITIES, 'length', 'what was measured')
+    parser.add_option(
         '--family',
-        default='auto',
-        choices=['auto', *FAMILIES],
-        help='form of the curve; auto: the one that predicts pressures left out of the fit best '
-        '(default: %(default)s)',
+        ['auto', *FAMILIES],
+        'auto',
+        'form of the curve; auto: the one that predicts pressures left out of the fit best',
     )
     parser.add_argument(
         '--date', type=day, help='day of the measurement, YYYY-MM-DD (default: today)'

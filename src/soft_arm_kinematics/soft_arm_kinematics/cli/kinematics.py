@@ -76,14 +76,10 @@ def _parser() -> CommandLine:
         metavar='X',
         help="the robot's coordinates in their SI units, or - as for --lengths-m",
     )
-    fk.add_argument(
-        '--beyond-limits',
-        action='store_true',
-        help='also take values outside the limits: a pose of the geometry alone',
+    fk.add_flag(
+        '--beyond-limits', 'also take values outside the limits: a pose of the geometry alone'
     )
-    fk.add_argument(
-        '--arcs-only', action='store_true', help='leave out the rigid ends of the segments'
-    )
+    fk.add_flag('--arcs-only', 'leave out the rigid ends of the segments')
     fk.set_defaults(command=_fk)
     ik = commands.add_parser(
         'ik',

@@ -49,11 +49,11 @@ def main(argv: list[str] | None = None) -> int:
         help='CSV with the columns load_n,deflection_m; of a blocked finger pressure_pa,force_n or '
         'torque_n_m,force_n',
     )
-    parser.add_argument(
+    parser.add_option(
         '--quantity',
-        choices=['bending', 'torque'],
-        default='bending',
-        help='bending: a loaded finger; torque: a blocked finger (default: %(default)s)',
+        ['bending', 'torque'],
+        'bending',
+        'bending: a loaded finger; torque: a blocked finger',
     )
     parser.add_argument(
         '--length-m',
@@ -61,18 +61,15 @@ def main(argv: list[str] | None = None) -> int:
         type=number_in(1e-4, 10.0),
         help='from the clamp to the load or the force sensor [m]',
     )
-    parser.add_argument(
-        '--drive',
-        choices=['pressure_pa', 'torque_n_m'],
-        default='pressure_pa',
-        help='what drove the blocked finger (default: %(default)s)',
+    parser.add_option(
+        '--drive', ['pressure_pa', 'torque_n_m'], 'pressure_pa', 'what drove the blocked finger'
     )
-    parser.add_argument(
+    parser.add_option(
         '--held',
-        choices=sorted(BLOCKED_SHARE),
-        default='straight',
-        help='the blocked finger was held straight over its length, M = F L, or at its tip alone, '
-        'M = 2/3 F L (default: %(default)s)',
+        sorted(BLOCKED_SHARE),
+        'straight',
+        'the blocked finger was held straight over its length, M = F L, or at its tip alone, M = '
+        '2/3 F L',
     )
     parser.add_argument(
         '--robot',

@@ -65,13 +65,7 @@ def main(argv: list[str]) -> int:
         help='what the coordinates of --list are over time; the others rest. A CSV file has the '
         'columns time_s and those that --list names',
     )
-    parser.add_argument(
-        '--duration',
-        type=number_in(0.01, 3600.0),
-        default=5.0,
-        metavar='S',
-        help='simulated time [s] (default: %(default)s)',
-    )
+    parser.add_option('--duration', number_in(0.01, 3600.0), 5.0, 'simulated time [s]', metavar='S')
     parser.add_argument('--video', type=output_file('.mp4'), metavar='F.mp4', help='write a video')
     parser.add_argument('--plot', type=plot_file, metavar='F.png', help='draw actuation and tips')
     parser.add_argument(
@@ -83,15 +77,8 @@ def main(argv: list[str]) -> int:
         type=whole_number_in(64, 4096),
         help="of the video (default: the camera's, or 640)",
     )
-    parser.add_argument(
-        '--time-step-s',
-        type=number_in(1e-5, 0.01),
-        default=0.002,
-        help='time step of the physics [s] (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--list', action='store_true', help='list the coordinates and their limits, and end'
-    )
+    parser.add_option('--time-step-s', number_in(1e-5, 0.01), 0.002, 'time step of the physics [s]')
+    parser.add_flag('--list', 'list the coordinates and their limits, and end')
     parser.add_argument(
         '--mjcf', type=output_file('.xml'), metavar='F.xml', help='write the model, and end'
     )

@@ -39,12 +39,7 @@ def main(argv: list[str]) -> int:
         prog='softarm train ring-segmenter',
         description='Train YOLACT. Ctrl-C saves a checkpoint; the same command resumes from it.',
     )
-    parser.add_argument(
-        '--output',
-        type=output_folder,
-        default=Path('out/ring_segmenter'),
-        help='folder of the run (default: %(default)s)',
-    )
+    parser.add_option('--output', output_folder, Path('out/ring_segmenter'), 'folder of the run')
     parser.add_argument(
         '--data',
         type=input_path,
@@ -61,45 +56,19 @@ def main(argv: list[str]) -> int:
     )
     add_recorded_camera(parser)
     add_rig(parser)
-    parser.add_argument(
-        '--classes',
-        default='ring',
-        help='names of the categories to learn, separated by commas (default: %(default)s)',
+    parser.add_option(
+        '--classes', str, 'ring', 'names of the categories to learn, separated by commas'
     )
     add_robot(parser)
-    parser.add_argument(
-        '--frames',
-        type=positive_count,
-        default=SYNTHETIC_FRAMES,
-        help='number of synthetic images (default: %(default)s)',
+    parser.add_option('--frames', positive_count, SYNTHETIC_FRAMES, 'number of synthetic images')
+    parser.add_option('--steps', positive_count, 30_000, 'number of steps, of 32 crops each')
+    parser.add_option('--seed', seed_number, 0, 'random seed of data, weights and order')
+    parser.add_option('--threads', positive_count, 2, 'number of processor cores')
+    parser.add_flag(
+        '--fine-tune', 'start from the shipped weights, which takes a tenth of the steps'
     )
-    parser.add_argument(
-        '--steps',
-        type=positive_count,
-        default=30_000,
-        help='number of steps, of 32 crops each (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--seed',
-        type=seed_number,
-        default=0,
-        help='random seed of data, weights and order (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--threads',
-        type=positive_count,
-        default=2,
-        help='number of processor cores (default: %(default)s)',
-    )
-    parser.add_argument(
-        '--fine-tune',
-        action='store_true',
-        help='start from the shipped weights, which takes a tenth of the steps',
-    )
-    parser.add_argument(
-        '--float32',
-        action='store_true',
-        help='do not use bfloat16, which is slow on processors without support for it',
+    parser.add_flag(
+        '--float32', 'do not use bfloat16, which is slow on processors without support for it'
     )
     return parser.answer(argv, _train, VisionError, BagError)
 

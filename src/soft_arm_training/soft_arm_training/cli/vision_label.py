@@ -38,13 +38,7 @@ def main(argv: list[str]) -> int:
     add_rig(parser)
     add_tip_source(parser, ('yolact', 'colour'))
     add_recorded_camera(parser)
-    parser.add_argument(
-        '--every',
-        type=positive_count,
-        default=10,
-        metavar='N',
-        help='label every N-th frame (default: %(default)s)',
-    )
+    parser.add_option('--every', positive_count, 10, 'label every N-th frame', metavar='N')
     return parser.answer(argv, _label, VisionError, BagError)
 
 

@@ -60,11 +60,8 @@ def add_address(parser: CommandLine) -> None:
         default=DEFAULT_HOST,
         help='address to listen at (default: %(default)s, which only this machine reaches)',
     )
-    parser.add_argument(
-        '--port',
-        type=whole_number_in(0, 65535),
-        default=DEFAULT_PORT,
-        help='TCP port; 0: any free one (default: %(default)s)',
+    parser.add_option(
+        '--port', whole_number_in(0, 65535), DEFAULT_PORT, 'TCP port; 0: any free one'
     )
     parser.add_argument(
         '--allow-host',
@@ -73,7 +70,7 @@ def add_address(parser: CommandLine) -> None:
         metavar='HOST:PORT',
         help='further address of the page, such as localhost:9000 for a forwarded port; repeatable',
     )
-    parser.add_argument('--no-browser', action='store_true', help='do not open the page')
+    parser.add_flag('--no-browser', 'do not open the page')
 
 
 def show(source: object, options: argparse.Namespace) -> int:

@@ -39,16 +39,9 @@ def main(argv: list[str] | None = None) -> int:
         type=known_world,
         help='name or path of a world file (default: empty; floor if the assembly could fall)',
     )
-    parser.add_argument(
-        '--port',
-        type=port_or_any,
-        default=8765,
-        help='TCP port of the page; 0: any free one (default: %(default)s)',
-    )
-    parser.add_argument('--no-browser', action='store_true', help='only print the address')
-    parser.add_argument(
-        '--kinematics', action='store_true', help='begin with pure kinematics instead of physics'
-    )
+    parser.add_option('--port', port_or_any, 8765, 'TCP port of the page; 0: any free one')
+    parser.add_flag('--no-browser', 'only print the address')
+    parser.add_flag('--kinematics', 'begin with pure kinematics instead of physics')
     return parser.answer(argv, _view, TwinError)
 
 

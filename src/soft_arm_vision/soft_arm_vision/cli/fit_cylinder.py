@@ -50,12 +50,7 @@ def main(argv: list[str]) -> int:
         help='position of the camera, which separates outside and inside of a hollow body '
         '(default: the origin; needed for a PCD file whose VIEWPOINT is not at the origin)',
     )
-    parser.add_argument(
-        '--seed',
-        type=seed_number,
-        default=0,
-        help='seed of the random choices (default: %(default)s)',
-    )
+    parser.add_option('--seed', seed_number, 0, 'seed of the random choices')
     parser.add_json()
     return parser.answer(argv, _fit, VisionError)
 
