@@ -8,12 +8,9 @@ from collections.abc import Callable
 
 from tqdm import tqdm
 
-from soft_arm_benchmarks.errors import BenchError
 from soft_arm_benchmarks.limits import Figures, at_most, report
 from soft_arm_description.options import add_robot
 from soft_arm_io.command_line import CommandLine, number_in, seed_number
-from soft_arm_physics.errors import PhysicsError
-from soft_arm_vision.errors import VisionError
 
 LIMITS = {
     'vent_after_comm_loss_s': at_most(0.5),
@@ -49,7 +46,7 @@ def main(argv: list[str] | None = None) -> int:
     )
     parser.add_option('--seed', seed_number, 1, 'random faults and virtual finger')
     add_robot(parser, 'four_piece_finger')
-    return parser.answer(argv, _bench, BenchError, PhysicsError, VisionError)
+    return parser.answer(argv, _bench)
 
 
 def _bench(options: Namespace) -> int:

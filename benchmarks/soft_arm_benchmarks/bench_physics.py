@@ -31,9 +31,8 @@ def main(argv: list[str] | None = None) -> int:
         epilog='example: softarm bench physics --json',
     )
     parser.add_json()
-    from soft_arm_physics.errors import PhysicsError
 
-    return parser.answer(argv, _measure, PhysicsError)
+    return parser.answer(argv, _measure)
 
 
 def _measure(args: Namespace) -> int:

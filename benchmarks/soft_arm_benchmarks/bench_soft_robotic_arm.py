@@ -31,7 +31,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_option(
         '--seconds', whole_number_in(10, 3600), 40, 'duration of each recording', metavar='T'
     )
-    return parser.answer(argv, _measure, BenchError)
+    return parser.answer(argv, _measure)
 
 
 def _measure(options: Namespace) -> int:

@@ -7,7 +7,6 @@ from soft_arm_calibration.cli.camera_options import add_tip_source
 from soft_arm_description.options import add_robot
 from soft_arm_description.robot import load_robot
 from soft_arm_io.command_line import CommandLine, positive_count, seed_number
-from soft_arm_vision.errors import VisionError
 
 
 def main(argv: list[str]) -> int:
@@ -31,7 +30,7 @@ def main(argv: list[str]) -> int:
     )
     add_robot(parser)
     parser.add_json()
-    return parser.answer(argv, _bench, VisionError)
+    return parser.answer(argv, _bench)
 
 
 def _bench(options: Namespace) -> int:

@@ -1,5 +1,7 @@
 """Error of the benchmarks."""
 
+from soft_arm_io.errors import InputError
 
-class BenchError(RuntimeError):
+
+class BenchError(InputError):
     """A figure that could not be measured; one line."""

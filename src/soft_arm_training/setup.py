@@ -14,7 +14,6 @@ setup(
         'soft_arm_calibration',
         'soft_arm_description',
         'soft_arm_io',
-        'soft_arm_physics',
         'soft_arm_sim',
         'soft_arm_vision',
         'softarm_cli',

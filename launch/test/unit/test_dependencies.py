@@ -86,7 +86,6 @@ MAY_IMPORT = {
         'soft_arm_vision',
         'soft_arm_calibration',
         'softarm_cli',
-        'soft_arm_physics',
         'soft_arm_sim',
     },
     'soft_arm_sim': RIG_CORE | {'soft_arm_physics', 'abb_rws_emulator', 'abb_rws_bridge'},

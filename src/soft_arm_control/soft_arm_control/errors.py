@@ -1,9 +1,10 @@
 """Errors of this package."""
 
 from soft_arm_control.outcome import Outcome
+from soft_arm_io.errors import InputError
 
 
-class ControlError(ValueError):
+class ControlError(InputError):
     """Base of the errors; each message is one line with value, unit, limit and remedy."""
 
 

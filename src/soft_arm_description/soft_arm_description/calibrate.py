@@ -61,7 +61,6 @@ def run_calibration(
     parser: CommandLine,
     argv: list[str] | None,
     measure: Callable[[Namespace, Rig, Robot], Calibrated],
-    *errors: type[Exception],
 ) -> int:
     """Measure, save and report; return the exit status.
 
@@ -69,7 +68,6 @@ def run_calibration(
         parser: From `calibration_parser`, with the options of the command.
         argv: The arguments; None: of this process.
         measure: Takes options, rig and robot.
-        errors: Further errors of `measure` that are reported in one line.
     """
 
     def run(options: Namespace) -> int:
@@ -88,4 +86,4 @@ def run_calibration(
             print(result.next_step)
         return 0
 
-    return parser.answer(argv, run, *errors)
+    return parser.answer(argv, run)

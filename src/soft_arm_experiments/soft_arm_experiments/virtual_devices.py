@@ -1,7 +1,6 @@
 """Virtual devices for `soft_arm_calibration`, offered as entry points by setup.py."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,24 +9,15 @@ import numpy as np
 from soft_arm_description.robot import Robot
 from soft_arm_experiments.arm.depth_measurement import board_pictures
 from soft_arm_experiments.arm.virtual_finger import VirtualFinger
-from soft_arm_physics.errors import PhysicsError
 from soft_arm_sim.cameras.parameters import CONFIG, load_camera_parameters
 from soft_arm_sim.cameras.placement import jig_for
 from soft_arm_sim.motion_capture import VirtualMotionCapture, load_motion_capture
-from soft_arm_vision.errors import VisionError
 
 if TYPE_CHECKING:
     from soft_arm_vision.intrinsics import Intrinsics
 
 SETS, SEED = 10, 0  # of the virtual motion-capture system
-
-
-@contextmanager
-def _as_vision_error() -> Iterator[None]:
-    try:
-        yield
-    except PhysicsError as error:
-        raise VisionError(str(error)) from error
+finger = VirtualFinger
 
 
 def jig(robot: Robot) -> np.ndarray:
@@ -36,24 +26,12 @@ def jig(robot: Robot) -> np.ndarray:
 
 
 def board(camera: str, views: int) -> Iterator[tuple[np.ndarray, np.ndarray, 'Intrinsics']]:
-    """Yield colour, depth and intrinsics of views of a board by a shipped camera.
+    """Return colour, depth and intrinsics of views of a board by a shipped camera.
 
     Raises:
-        VisionError: Without OpenGL for rendering.
+        SimulationError: Without OpenGL for rendering.
     """
-    with _as_vision_error():
-        yield from board_pictures(load_camera_parameters(CONFIG / f'{camera}_camera.yaml'), views)
-
-
-@contextmanager
-def finger(robot: Robot, seed: int, frames: int) -> Iterator[VirtualFinger]:
-    """Return a virtual finger and its camera, while the context is open.
-
-    Raises:
-        VisionError: If the robot cannot be simulated.
-    """
-    with _as_vision_error(), VirtualFinger(robot, seed, frames) as virtual:
-        yield virtual
+    return board_pictures(load_camera_parameters(CONFIG / f'{camera}_camera.yaml'), views)
 
 
 @dataclass(frozen=True, eq=False)

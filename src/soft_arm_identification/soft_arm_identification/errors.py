@@ -1,5 +1,7 @@
 """Error of recordings and mappings."""
 
+from soft_arm_io.errors import InputError
 
-class RecordingError(ValueError):
+
+class RecordingError(InputError):
     """A recording or a mapping cannot be used; the message is one line."""

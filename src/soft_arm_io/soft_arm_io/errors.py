@@ -1,5 +1,5 @@
-"""Base of the errors of input that a user gave."""
+"""Base of the errors that a command reports in one line, with exit code 2."""
 
 
 class InputError(ValueError):
-    """A file or a value cannot be used; the message states value, limit and remedy."""
+    """A file, a value or a device cannot be used; the message states value, limit and remedy."""

@@ -1,7 +1,9 @@
 """Errors of this package: one base class, so that a caller can catch them all."""
 
+from soft_arm_io.errors import InputError
 
-class KinematicsError(ValueError):
+
+class KinematicsError(InputError):
     """A request that cannot be answered; one line names value, unit, limit and remedy."""
 
 

@@ -1,7 +1,9 @@
 """Errors of the physics."""
 
+from soft_arm_io.errors import InputError
 
-class PhysicsError(ValueError):
+
+class PhysicsError(InputError):
     """Base of every error of this package.
 
     The message is one line with value, unit, limit and remedy.

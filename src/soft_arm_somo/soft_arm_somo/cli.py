@@ -48,7 +48,7 @@ def main(argv: list[str] | None = None) -> int:
             '(default: %(default)s)',
         )
     parser.add_json()
-    return parser.answer(argv, _import, SomoError)
+    return parser.answer(argv, _import)
 
 
 def _import(options: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
+from soft_arm_io.errors import InputError
 from soft_arm_io.yaml_file import read_yaml, shown, validation_message
 
 _PARTS = (
@@ -30,7 +31,7 @@ _JOINTS_OF_FLAG = {
 }
 
 
-class SomoError(ValueError):
+class SomoError(InputError):
     """A SoMo definition that cannot be imported; one line with file, key and remedy."""
 
 

@@ -26,14 +26,12 @@ from soft_arm_io.fields import Strict, number
 from soft_arm_io.yaml_file import validation_message
 from soft_arm_kinematics.arm import VIRTUAL_RIG, BellowsArm
 from soft_arm_kinematics.calibration.pressure_length import load_curve
-from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_physics import Pneumatics
 from soft_arm_physics.pneumatic_arm import SHIPPED
 from soft_arm_sim.delays import load_delays
 from soft_arm_studies.errors import StudyError
 from soft_arm_studies.study_file import Study
 from soft_arm_vision.calibration import extrinsics
-from soft_arm_vision.errors import VisionError
 
 
 class Controller(Strict):
@@ -63,7 +61,7 @@ def settings_of(study: Study, robot: Robot) -> dict[str, Strict]:
         raise StudyError(f'controller or parameters: {validation_message(error)}') from error
     try:
         _calibrated(robot.model_dump_json(), controller.rig)
-    except (InputError, KinematicsError, VisionError) as error:
+    except InputError as error:
         raise StudyError(str(error)) from error
     return {'controller': controller, 'parameters': parameters}
 

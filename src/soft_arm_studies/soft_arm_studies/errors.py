@@ -1,5 +1,7 @@
 """Error of studies."""
 
+from soft_arm_io.errors import InputError
 
-class StudyError(ValueError):
+
+class StudyError(InputError):
     """Invalid study file, options or folder; the message is one line."""

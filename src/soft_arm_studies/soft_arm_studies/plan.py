@@ -15,7 +15,7 @@ from soft_arm_description.world import load_world
 from soft_arm_io.command_line import MAX_SEED
 from soft_arm_io.errors import InputError
 from soft_arm_io.yaml_file import shown, validation_message
-from soft_arm_physics import PhysicsError, load_pneumatics
+from soft_arm_physics import load_pneumatics
 from soft_arm_studies.errors import StudyError
 from soft_arm_studies.keys import Place, check_apart, merged, places
 from soft_arm_studies.samples import samples
@@ -100,7 +100,7 @@ def _models(study: Study, folder: Path) -> dict[str, Any]:
         if (name := getattr(study, root)) is not None:
             try:
                 models[root] = load(folder / name if (folder / name).is_file() else name)
-            except (InputError, PhysicsError) as error:
+            except InputError as error:
                 raise StudyError(f'{root}: {error}') from error
     if study.simulation:
         models['simulation'] = study.simulation

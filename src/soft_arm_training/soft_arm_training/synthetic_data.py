@@ -15,7 +15,6 @@ import numpy as np
 from tqdm import tqdm
 
 from soft_arm_description.robot import load_robot
-from soft_arm_physics.errors import PhysicsError
 from soft_arm_sim.cameras.random_scenes import RandomScenes, scaled_camera
 from soft_arm_training import coco
 from soft_arm_vision.errors import VisionError
@@ -49,13 +48,10 @@ def ring_samples(
         camera: 'virtual' or 'stereo', see `scaled_camera`.
 
     Raises:
-        VisionError: If the robot cannot be simulated.
+        PhysicsError: If the robot cannot be simulated.
     """
-    try:
-        robot = load_robot(robot_name)
-        scenes = RandomScenes(robot, domain, seed, scaled_camera(robot, 1.0, camera))
-    except PhysicsError as error:
-        raise VisionError(str(error)) from error
+    robot = load_robot(robot_name)
+    scenes = RandomScenes(robot, domain, seed, scaled_camera(robot, 1.0, camera))
     try:
         for number in range(first, first + count):
             # The golden ratio spreads the frames with a ring evenly.

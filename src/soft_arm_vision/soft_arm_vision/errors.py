@@ -1,7 +1,9 @@
 """Errors of this package: one line each, with value, unit, limit and remedy."""
 
+from soft_arm_io.errors import InputError
 
-class VisionError(ValueError):
+
+class VisionError(InputError):
     """Input, calibration file or point set that cannot be used."""
 
 

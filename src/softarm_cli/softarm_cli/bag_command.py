@@ -20,7 +20,6 @@ from soft_arm_io.command_line import (
     plot_file,
     whole_number_in,
 )
-from softarm_cli.errors import BagError, GraphError
 from softarm_cli.graph.names import graph_name, topic_name
 from softarm_cli.softarm import summary
 
@@ -129,7 +128,7 @@ def main(argv: list[str]) -> int:
     )
     _add_topics(picture, 'plot every number of these topics instead')
     picture.set_defaults(action=_plot)
-    return parser.answer(argv, lambda options: options.action(options), BagError, GraphError)
+    return parser.answer(argv, lambda options: options.action(options))
 
 
 def _add_topics(parser: CommandLine, purpose: str) -> None:

@@ -3,18 +3,20 @@
 They stand apart because the modules that raise them take long to import.
 """
 
+from soft_arm_io.errors import InputError
 
-class BagError(ValueError):
+
+class BagError(InputError):
     """A bag that cannot be written, read, drawn or played."""
 
 
-class GraphError(ValueError):
+class GraphError(InputError):
     """A missing element of the graph."""
 
 
-class MessageTypeError(ValueError):
+class MessageTypeError(InputError):
     """A message type that is not installed."""
 
 
-class FieldError(ValueError):
+class FieldError(InputError):
     """A missing field of a message."""

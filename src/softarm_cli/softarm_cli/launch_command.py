@@ -27,7 +27,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         '-p', '--print', action='store_true', help='print the processes that would be started'
     )
-    return parser.answer(argv, _launch, LaunchError)
+    return parser.answer(argv, _launch)
 
 
 def _launch(options: argparse.Namespace) -> int:

@@ -7,7 +7,6 @@ from collections import Counter
 from dataclasses import asdict
 
 from soft_arm_io.command_line import CommandLine
-from softarm_cli.errors import GraphError
 from softarm_cli.graph.names import graph_name
 
 _EXAMPLES = """examples:
@@ -47,7 +46,7 @@ def main(argv: list[str]) -> int:
             type=graph_name,
             help='name of a lifecycle node, such as /soft_arm/pneumatic_driver or pneumatic_driver',
         )
-    return parser.answer(argv, lambda options: options.action(options), GraphError)
+    return parser.answer(argv, lambda options: options.action(options))
 
 
 def _list(options: argparse.Namespace) -> int:

@@ -8,7 +8,6 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from soft_arm_io.command_line import CommandLine, number_in, positive_count
-from softarm_cli.errors import FieldError, GraphError, MessageTypeError
 from softarm_cli.graph.names import topic_name
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def main(argv: list[str]) -> int:
             'end after this time without a message [s]',
             metavar='S',
         )
-    return parser.answer(argv, _in_graph, GraphError, FieldError, MessageTypeError)
+    return parser.answer(argv, _in_graph)
 
 
 def _in_graph(options: argparse.Namespace) -> int:

@@ -17,7 +17,6 @@ from soft_arm_kinematics.arm import Arm, BellowsArm, load_arm, make_arm
 from soft_arm_vision.calibration import extrinsics
 from soft_arm_vision.calibration.camera_correction import CameraCorrection, correction_of
 from soft_arm_vision.calibration.mounting import Mounting
-from soft_arm_vision.errors import VisionError
 from soft_arm_vision.tip_sources import make_tracker
 from soft_arm_vision.tip_tracker import TipTracker
 
@@ -94,7 +93,7 @@ def load_files(
     def unless_lacking(what: str, load: Callable[[], _Loaded]) -> _Loaded | None:
         try:
             return load()
-        except (InputError, VisionError) as error:
+        except InputError as error:
             lacking[what] = str(error)
             return None
 

@@ -14,8 +14,6 @@ from soft_arm_calibration.cli.camera_options import (
 )
 from soft_arm_description.options import add_rig, add_robot
 from soft_arm_io.command_line import CommandLine, input_file, input_path, plot_file
-from soft_arm_vision.errors import VisionError
-from softarm_cli.errors import BagError
 from softarm_cli.graph.names import graph_name, topic_name
 
 _EXAMPLES = """The leaderboard shows distances from the true tip: debug/tip_truth of a virtual rig,
@@ -67,7 +65,7 @@ def main(argv: list[str]) -> int:
         help='draw the distances over time: .png, .pdf or .svg',
     )
     parser.add_json()
-    return parser.answer(argv, _evaluate, BagError, VisionError)
+    return parser.answer(argv, _evaluate)
 
 
 def _evaluate(options: Namespace) -> int:

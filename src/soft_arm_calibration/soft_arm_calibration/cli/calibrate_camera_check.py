@@ -18,11 +18,10 @@ from soft_arm_calibration.cli.camera_options import (
 from soft_arm_description.calibrate import Calibrated, calibration_parser, run_calibration
 from soft_arm_description.calibration import Measurement
 from soft_arm_description.depth_sensor import sensor_of
-from soft_arm_description.rig import Devices, Rig, RigError
+from soft_arm_description.rig import Devices, Rig
 from soft_arm_description.robot import Robot
 from soft_arm_io.command_line import input_path, number_in
 from soft_arm_vision.errors import VisionError
-from softarm_cli.errors import BagError
 
 if TYPE_CHECKING:
     from soft_arm_vision.calibration.camera_check import CameraErrors, Explanation, RingView
@@ -62,7 +61,7 @@ def main(argv: list[str] | None = None) -> int:
         action='append',
         help='correct this error only, whatever is likeliest; may be given several times',
     )
-    return run_calibration(parser, argv, _check, VisionError, BagError, RigError)
+    return run_calibration(parser, argv, _check)
 
 
 def _check(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:

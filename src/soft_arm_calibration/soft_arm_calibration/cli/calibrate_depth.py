@@ -17,8 +17,6 @@ from soft_arm_description.depth_sensor import D435I
 from soft_arm_description.rig import VIRTUAL, Rig, RigError
 from soft_arm_description.robot import Robot
 from soft_arm_io.command_line import input_path, number_in, positive_count
-from soft_arm_vision.errors import VisionError
-from softarm_cli.errors import BagError
 
 if TYPE_CHECKING:
     from soft_arm_vision.intrinsics import Intrinsics
@@ -72,7 +70,7 @@ def main(argv: list[str] | None = None) -> int:
         'virtual',
         'camera of a virtual rig, which renders the board',
     )
-    return run_calibration(parser, argv, _measure, VisionError, BagError, RigError)
+    return run_calibration(parser, argv, _measure)
 
 
 def _measure(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:

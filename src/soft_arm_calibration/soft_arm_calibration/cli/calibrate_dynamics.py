@@ -8,7 +8,6 @@ from tqdm import tqdm
 
 from soft_arm_calibration.cli.camera_options import add_network
 from soft_arm_calibration.steps import STEPS, middle_modes, step_limits_pa, stepped_chamber
-from soft_arm_control.errors import ControlError
 from soft_arm_control.tip.identification import identify
 from soft_arm_description.calibrate import Calibrated, calibration_parser, run_calibration
 from soft_arm_description.calibration import Measurement
@@ -16,7 +15,6 @@ from soft_arm_description.rig import REAL, Rig
 from soft_arm_description.robot import Robot
 from soft_arm_io.command_line import seed_number
 from soft_arm_kinematics.arm import load_bellows_arm
-from soft_arm_kinematics.errors import KinematicsError
 
 ALIVE_S = 60.0
 NAME = 'calibrate_dynamics'  # of the node
@@ -36,7 +34,7 @@ def main(argv: list[str] | None = None) -> int:
         '--use-running',
         'use the virtual rig that runs in this ROS domain (a real rig is always used so)',
     )
-    return run_calibration(parser, argv, _measure, ControlError, KinematicsError)
+    return run_calibration(parser, argv, _measure)
 
 
 def _measure(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:

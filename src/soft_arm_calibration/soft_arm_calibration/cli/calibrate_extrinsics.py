@@ -24,7 +24,7 @@ OPTICAL_FRAME = 'camera_color_optical_frame'
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; return the exit status."""
-    return run_calibration(_parser(), argv, _calibrate, VisionError)
+    return run_calibration(_parser(), argv, _calibrate)
 
 
 def _calibrate(args: Namespace, rig: Rig, robot: Robot) -> Calibrated:

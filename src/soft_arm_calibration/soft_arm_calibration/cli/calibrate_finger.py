@@ -33,7 +33,6 @@ from soft_arm_kinematics.calibration.curve_fit import CurveFit
 from soft_arm_kinematics.calibration.pressure_bend import PressureBend, fit_bends
 from soft_arm_kinematics.calibration.pressure_length import measurement_of
 from soft_arm_kinematics.cli.calibrate_curve import draw_fits, fit_summary, fit_table
-from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.finger import records as finger_records
 from soft_arm_vision.finger.angles import CAMERA_SIDES
@@ -41,7 +40,7 @@ from soft_arm_vision.finger.angles import CAMERA_SIDES
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; return the exit status."""
-    return run_calibration(_parser(), argv, _calibrate, VisionError, KinematicsError)
+    return run_calibration(_parser(), argv, _calibrate)
 
 
 def _calibrate(args: Namespace, rig: Rig, robot: Robot) -> Calibrated:

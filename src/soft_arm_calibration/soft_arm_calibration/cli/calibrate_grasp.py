@@ -6,7 +6,6 @@ from contextlib import ExitStack
 
 from tqdm import tqdm
 
-from soft_arm_control.errors import ControlError
 from soft_arm_control.grasping.gripper import GraspSettings
 from soft_arm_control.grasping.no_load_fit import identify
 from soft_arm_control.grasping.no_load_reference import values_of
@@ -36,7 +35,7 @@ def main(argv: list[str] | None = None) -> int:
         '--use-running',
         'use the virtual cell that runs in this ROS domain (a real cell is always used so)',
     )
-    return run_calibration(parser, argv, _measure, ControlError)
+    return run_calibration(parser, argv, _measure)
 
 
 def _measure(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:

@@ -14,7 +14,7 @@ from soft_arm_calibration.cli.camera_options import (
 from soft_arm_calibration.virtual import virtual_device
 from soft_arm_description.calibrate import Calibrated, calibration_parser, run_calibration
 from soft_arm_description.calibration import Measurement
-from soft_arm_description.rig import VIRTUAL, Rig, RigError
+from soft_arm_description.rig import VIRTUAL, Rig
 from soft_arm_description.robot import Robot
 from soft_arm_io.command_line import input_file, input_path, number_in
 from soft_arm_vision.calibration import extrinsics
@@ -22,7 +22,6 @@ from soft_arm_vision.calibration.motion_capture import MotionCapture
 from soft_arm_vision.calibration.mounting import pose_of
 from soft_arm_vision.calibration.points import COLUMNS, read_correspondences
 from soft_arm_vision.errors import VisionError
-from softarm_cli.errors import BagError
 
 if TYPE_CHECKING:
     from soft_arm_calibration.bags.pose_latency import Latency
@@ -75,7 +74,7 @@ def main(argv: list[str] | None = None) -> int:
     )
     add_recorded_camera(parser)
     add_tip_source(parser)
-    return run_calibration(parser, argv, _calibrate, VisionError, BagError, RigError)
+    return run_calibration(parser, argv, _calibrate)
 
 
 def _calibrate(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:

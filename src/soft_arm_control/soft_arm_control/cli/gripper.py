@@ -4,7 +4,6 @@ import json
 import math
 from argparse import Namespace
 
-from soft_arm_control.errors import ControlError
 from soft_arm_control.grasping.gripper import Evidence
 from soft_arm_io.command_line import CommandLine, number_in
 
@@ -18,7 +17,7 @@ EVIDENCE = {
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command; return 0, 1 if the goal was not reached, 2 for bad input or no cell."""
-    return _parser().answer(argv, _act, ControlError)
+    return _parser().answer(argv, _act)
 
 
 def _act(options: Namespace) -> int:

@@ -19,7 +19,7 @@ PRINT_PERIOD_S = 1.0  # if standard error is not a terminal
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command; return 0 at the target, 1 if not reached, 2 for bad input or no rig."""
-    return _parser().answer(argv, _move, ControlError)
+    return _parser().answer(argv, _move)
 
 
 def _parser() -> CommandLine:

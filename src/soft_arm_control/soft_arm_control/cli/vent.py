@@ -22,7 +22,7 @@ def main(argv: list[str] | None = None) -> int:
         '--gripper', 'vent the gripper in the namespace `gripper` too: it drops what it holds'
     )
     parser.add_json()
-    return parser.answer(argv, _vent, ControlError)
+    return parser.answer(argv, _vent)
 
 
 def _vent(options: Namespace) -> int:

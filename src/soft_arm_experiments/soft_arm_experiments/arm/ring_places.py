@@ -10,7 +10,6 @@ import numpy as np
 from soft_arm_description.depth_sensor import sensor_of
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import Ring, Robot
-from soft_arm_vision.errors import VisionError
 from soft_arm_vision.intrinsics import Intrinsics
 from soft_arm_vision.ring.detector import RingDetector
 from soft_arm_vision.segmentation.segmenter import Segmenter, make_segmenter, ring_of
@@ -72,11 +71,11 @@ def measure_places(
         report: Called after every place.
 
     Raises:
-        VisionError: If the robot has no ring or cannot be simulated.
+        VisionError: If the robot has no ring.
+        PhysicsError: If it cannot be simulated.
     """
     # Slow to import: OpenGL and MuJoCo.
     from soft_arm_experiments.virtual_intrinsics import intrinsics_of
-    from soft_arm_physics.errors import PhysicsError
     from soft_arm_physics.pneumatic_arm import pneumatic_arm
     from soft_arm_sim.cameras.camera import VirtualCamera
     from soft_arm_sim.cameras.placement import camera_for, jig_for
@@ -87,11 +86,8 @@ def measure_places(
     intrinsics = intrinsics_of(parameters)
     rng, ring = np.random.default_rng(seed), ring_of(robot)
     finder = make_segmenter(segmenter, ring, network)
-    try:
-        plant = pneumatic_arm(robot, seed)
-        camera = VirtualCamera(robot, parameters, jig_for(robot), seed)
-    except PhysicsError as error:
-        raise VisionError(str(error)) from error
+    plant = pneumatic_arm(robot, seed)
+    camera = VirtualCamera(robot, parameters, jig_for(robot), seed)
     found: list[Place] = []
     try:
         for _ in range(MAX_PLACES_TRIED * places):

@@ -9,7 +9,6 @@ from soft_arm_calibration.cli.camera_options import add_tip_source
 from soft_arm_description.calibrate import Calibrated, calibration_parser, run_calibration
 from soft_arm_description.rig import VIRTUAL, Rig, RigError
 from soft_arm_description.robot import Robot
-from soft_arm_experiments.cli.calibrate_virtual import ERRORS
 from soft_arm_kinematics.arm import load_bellows_arm
 
 
@@ -23,7 +22,7 @@ def main(argv: list[str] | None = None) -> int:
         epilog='example: softarm calibrate ring-noise --rig my_rig',
     )
     add_tip_source(parser)
-    return run_calibration(parser, argv, _measure, *ERRORS)
+    return run_calibration(parser, argv, _measure)
 
 
 def _measure(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:

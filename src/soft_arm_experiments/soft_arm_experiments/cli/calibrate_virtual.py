@@ -11,25 +11,10 @@ from typing import TextIO
 from tqdm import tqdm
 
 from soft_arm_calibration.cli.camera_options import add_network
-from soft_arm_control.errors import ControlError
 from soft_arm_description.options import add_rig
 from soft_arm_description.rig import VIRTUAL, Rig, RigError, load_rig
-from soft_arm_description.robot import RobotFileError, load_robot
+from soft_arm_description.robot import load_robot
 from soft_arm_io.command_line import CommandLine, input_file
-from soft_arm_kinematics.errors import KinematicsError
-from soft_arm_physics.errors import PhysicsError
-from soft_arm_sim.errors import SimulationError
-from soft_arm_vision.errors import VisionError
-
-ERRORS = (
-    ControlError,
-    KinematicsError,
-    PhysicsError,
-    RigError,
-    RobotFileError,
-    SimulationError,
-    VisionError,
-)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -44,7 +29,7 @@ def main(argv: list[str] | None = None) -> int:
     add_rig(parser)
     add_network(parser)
     parser.add_json()
-    return parser.answer(argv, _calibrate, *ERRORS)
+    return parser.answer(argv, _calibrate)
 
 
 def virtual_rig_for(argv: list[str] | None = None) -> int:
@@ -62,7 +47,7 @@ def virtual_rig_for(argv: list[str] | None = None) -> int:
         type=lambda text: input_file(text) if text else None,
         help='exported network for its ring, see --network; empty: the shipped one',
     )
-    return parser.answer(argv, _print_folder, *ERRORS)
+    return parser.answer(argv, _print_folder)
 
 
 def _calibrate(options: Namespace) -> int:
@@ -90,7 +75,7 @@ def calibrated_rig(rig_name: str, robot_name: str, network: Path | None = None) 
     The progress of its calibration is shown on standard error.
 
     Raises:
-        Errors of `ERRORS`: If the rig or the robot cannot be used.
+        InputError: If the rig or the robot cannot be used.
     """
     rig, robot = load_rig(rig_name), load_robot(robot_name)
     if (

@@ -25,7 +25,7 @@ from soft_arm_description.options import add_rig, add_robot
 from soft_arm_description.rig import Rig
 from soft_arm_description.robot import Robot
 from soft_arm_experiments.arm.experiments import experiment
-from soft_arm_experiments.cli.calibrate_virtual import ERRORS, calibrated_rig
+from soft_arm_experiments.cli.calibrate_virtual import calibrated_rig
 from soft_arm_experiments.cli.rig_options import add_tip_sensor, tip_source_of
 from soft_arm_io.command_line import (
     CommandLine,
@@ -95,7 +95,7 @@ def _main(command: str, names: tuple[str, ...], argv: list[str] | None) -> int:
         help='with --in-process: how late camera and valves are (default: the shipped file)',
     )
     parser.add_json()
-    return parser.answer(argv, lambda options: _run(options, names), *ERRORS)
+    return parser.answer(argv, lambda options: _run(options, names))
 
 
 def _run(options: Namespace, names: tuple[str, ...]) -> int:

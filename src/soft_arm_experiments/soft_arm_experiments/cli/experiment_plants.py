@@ -9,7 +9,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from soft_arm_description.options import add_rig, add_robot
-from soft_arm_experiments.cli.calibrate_virtual import ERRORS, calibrated_rig
+from soft_arm_experiments.cli.calibrate_virtual import calibrated_rig
 from soft_arm_experiments.cli.rig_options import add_tip_sensor, tip_source_of
 from soft_arm_io.command_line import CommandLine, positive_count, seed_number, whole_number_in
 
@@ -40,7 +40,7 @@ def main(argv: list[str] | None = None) -> int:
     )  # fmt: skip
     add_tip_sensor(parser)
     parser.add_json()
-    return parser.answer(argv, _run, *ERRORS)
+    return parser.answer(argv, _run)
 
 
 def _seeds(text: str) -> range:

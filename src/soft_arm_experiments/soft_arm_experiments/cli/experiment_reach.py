@@ -10,7 +10,7 @@ from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_description.calibration import load_calibration
 from soft_arm_description.options import add_rig, add_robot
 from soft_arm_description.rig import load_rig
-from soft_arm_experiments.cli.calibrate_virtual import ERRORS, calibrated_rig
+from soft_arm_experiments.cli.calibrate_virtual import calibrated_rig
 from soft_arm_experiments.cli.rig_options import add_tip_sensor, tip_source_of
 from soft_arm_io.command_line import CommandLine, positive_count, seed_number
 from soft_arm_kinematics.arm import load_bellows_arm
@@ -38,7 +38,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_option('--targets', positive_count, 12, 'of each arm')
     add_tip_sensor(parser)
     parser.add_json()
-    return parser.answer(argv, _run, *ERRORS)
+    return parser.answer(argv, _run)
 
 
 def _run(options: Namespace) -> int:

@@ -40,7 +40,7 @@ def main(argv: list[str]) -> int:
     )
     parser.add_option('--seed', seed_number, 1, 'random seed of poses and noise')
     parser.add_json()
-    return parser.answer(argv, _measure, VisionError)
+    return parser.answer(argv, _measure)
 
 
 def _measure(options: Namespace) -> int:

@@ -40,7 +40,7 @@ def main(argv: list[str] | None = None) -> int:
         help='processes (default: one for each core)',
     )  # fmt: skip
     parser.add_json()
-    return parser.answer(argv, _benchmark, RecordingError)
+    return parser.answer(argv, _benchmark)
 
 
 def _benchmark(options: Namespace) -> int:

@@ -7,9 +7,7 @@ from pathlib import Path
 
 from soft_arm_description.options import known_robot
 from soft_arm_description.robot import load_robot
-from soft_arm_identification.errors import RecordingError
 from soft_arm_io.command_line import CommandLine, input_file, output_folder
-from soft_arm_kinematics.errors import KinematicsError
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -39,7 +37,7 @@ def main(argv: list[str] | None = None) -> int:
         help='folder of the rig (default: %(default)s)',
     )  # fmt: skip
     parser.add_json()
-    return parser.answer(argv, _identify, RecordingError, KinematicsError)
+    return parser.answer(argv, _identify)
 
 
 def _identify(options: Namespace) -> int:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from soft_arm_identification.errors import RecordingError
 from soft_arm_io.command_line import CommandLine, input_path, output_folder
-from softarm_cli.errors import BagError
 from softarm_cli.graph.names import topic_name
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def main(argv: list[str] | None = None) -> int:
         help='folder of the recordings, one file (.npz) for each run',
     )
     parser.add_json()
-    return parser.answer(argv, _import, RecordingError, BagError)
+    return parser.answer(argv, _import)
 
 
 def _import(options: Namespace) -> int:

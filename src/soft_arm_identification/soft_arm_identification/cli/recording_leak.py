@@ -25,7 +25,7 @@ def main(argv: list[str] | None = None) -> int:
         'files', type=input_file, nargs='+', metavar='FILE', help='recording (.npz)'
     )
     parser.add_json()
-    return parser.answer(argv, _leak, RecordingError)
+    return parser.answer(argv, _leak)
 
 
 def _leak(options: Namespace) -> int:

@@ -3,7 +3,6 @@
 from argparse import Namespace
 from pathlib import Path
 
-from soft_arm_identification.errors import RecordingError
 from soft_arm_io.command_line import CommandLine, input_file, output_file
 
 
@@ -23,7 +22,7 @@ def main(argv: list[str] | None = None) -> int:
         metavar='PICTURE',
         help='picture: .png, .pdf or .svg (default: FILE with .png)',
     )
-    return parser.answer(argv, _plot, RecordingError)
+    return parser.answer(argv, _plot)
 
 
 def _plot(options: Namespace) -> int:

@@ -20,7 +20,6 @@ from soft_arm_kinematics.calibration.pressure_length import (
     measurement_of,
     read_points,
 )
-from soft_arm_kinematics.errors import KinematicsError
 
 Data = dict[str, tuple[np.ndarray, ...]]
 # Unit of the data, unit shown, and factor between them.
@@ -62,7 +61,7 @@ def main(argv: list[str] | None = None) -> int:
         metavar='PNG',
         help='also draw data, curves, confidence and branches',
     )
-    return run_calibration(parser, argv, _calibrate, KinematicsError)
+    return run_calibration(parser, argv, _calibrate)
 
 
 def _calibrate(args: argparse.Namespace, rig: Rig, robot: Robot) -> Calibrated:

@@ -12,7 +12,6 @@ from soft_arm_io.command_line import (
 )
 from soft_arm_io.yaml_file import yaml_text
 from soft_arm_kinematics.calibration.modal_fit import fit_modal, read_shapes
-from soft_arm_kinematics.errors import KinematicsError
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -45,7 +44,7 @@ def main(argv: list[str] | None = None) -> int:
         '--output', type=output_file(), help='write the keys here instead of printing them'
     )
     parser.add_json()
-    return parser.answer(argv, _fit, KinematicsError)
+    return parser.answer(argv, _fit)
 
 
 def _fit(args: argparse.Namespace) -> int:

@@ -39,9 +39,7 @@ SCORES = (
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit status."""
-    return _parser().answer(
-        argv, lambda args: args.command(load_arm(args.robot, args.rig), args), KinematicsError
-    )
+    return _parser().answer(argv, lambda args: args.command(load_arm(args.robot, args.rig), args))
 
 
 def _parser() -> CommandLine:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from soft_arm_description.options import known_robot
-from soft_arm_description.robot import Robot, RobotFileError, load_robot
+from soft_arm_description.robot import Robot, load_robot
 from soft_arm_description.segments import TorqueSegment
 from soft_arm_description.shipped import file_path
 from soft_arm_io.command_line import (
@@ -81,7 +81,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument('--output', type=output_file('.yaml'), help='write the copy here')
     parser.add_argument('--plot', type=plot_file, metavar='PNG', help='draw data and fit')
     parser.add_json()
-    return parser.answer(argv, _calibrate, PhysicsError, RobotFileError)
+    return parser.answer(argv, _calibrate)
 
 
 def _calibrate(options: argparse.Namespace) -> int:

@@ -38,8 +38,6 @@ examples:
 
 def main(argv: list[str]) -> int:
     """Entry point; returns the exit code."""
-    from soft_arm_description import AssemblyFileError, RobotFileError, WorldFileError
-
     parser = CommandLine(
         prog='softarm sim robot',
         description='Simulate a robot file or an assembly file, with contact, in a world.',
@@ -89,9 +87,7 @@ def main(argv: list[str]) -> int:
         help='write the robots with what carries them for other engines, and end',
     )
     parser.add_json()
-    return parser.answer(
-        argv, _simulate, PhysicsError, RobotFileError, AssemblyFileError, WorldFileError
-    )
+    return parser.answer(argv, _simulate)
 
 
 def _simulate(options: argparse.Namespace) -> int:

@@ -8,7 +8,6 @@ import signal
 from soft_arm_description.options import add_robot
 from soft_arm_description.robot import load_robot
 from soft_arm_io.command_line import CommandLine, number_in, port_or_any, seed_number
-from soft_arm_physics.errors import PhysicsError
 from soft_arm_sim.devices.modbus_server import RELEASE_S, ModbusDevice
 
 
@@ -62,7 +61,7 @@ async def _serve(device: ModbusDevice, as_json: bool) -> None:
 
 def main(argv: list[str]) -> int:
     """Run until SIGINT or SIGTERM; 2 for bad input."""
-    return _parser().answer(argv, _emulate, PhysicsError)
+    return _parser().answer(argv, _emulate)
 
 
 def _emulate(options: argparse.Namespace) -> int:

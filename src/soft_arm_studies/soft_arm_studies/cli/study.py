@@ -70,7 +70,7 @@ def main(argv: list[str] | None = None) -> int:
     again.add_argument('--retry-failed', action='store_true', help='repeat failed runs')
     again.add_argument('--overwrite', action='store_true', help='discard the runs in the folder')
     parser.add_json()
-    return parser.answer(argv, _study, StudyError)
+    return parser.answer(argv, _study)
 
 
 def _study(options: Namespace) -> int:

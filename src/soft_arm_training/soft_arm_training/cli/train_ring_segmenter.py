@@ -24,7 +24,6 @@ from soft_arm_vision.errors import VisionError
 from soft_arm_vision.segmentation.colour_mask import is_coloured
 from soft_arm_vision.segmentation.segmenter import ring_of
 from soft_arm_vision.segmentation.yolact_segmenter import RING_CLASS
-from softarm_cli.errors import BagError
 
 SYNTHETIC_FRAMES = 16_000
 MIN_SCORE = 0.1  # smallest score of a detection, written into the metadata
@@ -70,7 +69,7 @@ def main(argv: list[str]) -> int:
     parser.add_flag(
         '--float32', 'do not use bfloat16, which is slow on processors without support for it'
     )
-    return parser.answer(argv, _train, VisionError, BagError)
+    return parser.answer(argv, _train)
 
 
 def _train(options: Namespace) -> int:

@@ -11,7 +11,6 @@ from soft_arm_description.options import add_rig
 from soft_arm_description.rig import load_rig
 from soft_arm_io.command_line import CommandLine, input_path, output_folder, positive_count
 from soft_arm_vision.errors import VisionError
-from softarm_cli.errors import BagError
 
 
 def main(argv: list[str]) -> int:
@@ -32,7 +31,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument(
         '--every', type=positive_count, default=1, metavar='N', help='take every N-th frame'
     )
-    return parser.answer(argv, _extract, VisionError, BagError)
+    return parser.answer(argv, _extract)
 
 
 def _extract(options: Namespace) -> int:

@@ -17,8 +17,6 @@ from soft_arm_description.options import add_rig, add_robot
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import load_robot
 from soft_arm_io.command_line import CommandLine, input_path, positive_count
-from soft_arm_vision.errors import VisionError
-from softarm_cli.errors import BagError
 
 
 def main(argv: list[str]) -> int:
@@ -39,7 +37,7 @@ def main(argv: list[str]) -> int:
     add_tip_source(parser, ('yolact', 'colour'))
     add_recorded_camera(parser)
     parser.add_option('--every', positive_count, 10, 'label every N-th frame', metavar='N')
-    return parser.answer(argv, _label, VisionError, BagError)
+    return parser.answer(argv, _label)
 
 
 def _label(options: Namespace) -> int:

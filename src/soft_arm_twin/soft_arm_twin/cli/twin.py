@@ -14,7 +14,6 @@ from soft_arm_io.command_line import (
 )
 from soft_arm_twin.errors import TwinError
 from soft_arm_twin.server.serve import DEFAULT_HOST, DEFAULT_PORT, serve
-from softarm_cli.errors import BagError
 
 _EXAMPLES = """examples:
   softarm twin                     show and command the running graph, real or virtual
@@ -50,7 +49,7 @@ def main(argv: list[str] | None = None) -> int:
         metavar='[NAMESPACE=]FILE',
         help='robot file of a robot in the bag (default: the robot named in its diagnostics)',
     )
-    return parser.answer(argv, _run, TwinError, BagError)
+    return parser.answer(argv, _run, TwinError)
 
 
 def add_address(parser: CommandLine) -> None:

@@ -13,7 +13,6 @@ from soft_arm_io.command_line import (
     seed_number,
 )
 from soft_arm_vision.clouds.scene_cylinder import RADIUS_LIMITS_M, SceneCylinder, find_cylinder
-from soft_arm_vision.errors import VisionError
 
 UNITS_M = {'m': 1.0, 'mm': 1e-3}
 
@@ -52,7 +51,7 @@ def main(argv: list[str]) -> int:
     )
     parser.add_option('--seed', seed_number, 0, 'seed of the random choices')
     parser.add_json()
-    return parser.answer(argv, _fit, VisionError)
+    return parser.answer(argv, _fit)
 
 
 def _fit(options: Namespace) -> int:

@@ -7,9 +7,10 @@ from pathlib import Path
 from xml.sax.xmlreader import AttributesImpl, Locator
 
 from soft_arm_io.command_line import one_line
+from soft_arm_io.errors import InputError
 
 
-class LaunchError(ValueError):
+class LaunchError(InputError):
     """An invalid launch file; the message contains file, line and reason."""
 
     def __init__(self, message: str):
