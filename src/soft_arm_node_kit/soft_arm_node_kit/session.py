@@ -70,7 +70,15 @@ class Session:
         )
         self._executor = make_executor(self._use_sim_time, self._context)
         self._executor.add_node(self.node)
+        try:
+            self.begin()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
+
+    def begin(self) -> None:
+        """Subscribe and wait for what the session needs; an error closes the session."""
 
     def __exit__(self, *error: object) -> None:
         self._stopping.set()

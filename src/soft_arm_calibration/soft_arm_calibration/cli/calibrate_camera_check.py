@@ -117,11 +117,8 @@ def _frames(
         return
     from soft_arm_calibration.ros.camera_session import CameraSession
 
-    how = {'camera': rig.camera, 'correction': correction}
-    with CameraSession(options.camera, **how) as session:
-        mismatch = session.watch.mismatch(rig.name, rig.devices)
-        if mismatch:
-            raise VisionError(mismatch)
+    with CameraSession(options.camera, camera=rig.camera, correction=correction) as session:
+        session.check_devices(rig.name, rig.devices)
         yield session.frames(options.duration_s), session.watch.devices
 
 

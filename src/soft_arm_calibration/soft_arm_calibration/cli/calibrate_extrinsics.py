@@ -2,6 +2,7 @@
 
 import sys
 from argparse import Namespace
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,8 @@ def _measure(
     pegs_m = read_jig(args.jig) if args.jig else virtual_device('jig')(robot)
     order = [(number, peg) for number in range(args.sets) for peg in range(len(pegs_m))]
     # --help and --points need neither ROS nor a detector.
-    from soft_arm_calibration.ros.jig_session import JigSession
+    from soft_arm_calibration.ros.camera_session import CameraSession
+    from soft_arm_calibration.ros.jig_session import VirtualJig, ring_centre_m
     from soft_arm_vision.calibration.camera_correction import correction_of
     from soft_arm_vision.ring.detector import RingDetector
     from soft_arm_vision.segmentation.segmenter import make_segmenter
@@ -126,25 +128,30 @@ def _measure(
     if caution is not None:
         print(f'softarm calibrate extrinsics: {caution}', file=sys.stderr)
     segmenter = make_segmenter(args.tip_source, robot.ring, args.network)
-    centres_m = []
-    with JigSession(
-        RingDetector(robot.ring, segmenter, sensor),
-        virtual,
-        args.robot,
-        args.camera,
-        camera=rig.camera,
-        correction=correction_of(rig),
-    ) as session:
-        if virtual:
+    detector, centres_m = RingDetector(robot.ring, segmenter, sensor), []
+    with ExitStack() as stack:
+        jig = stack.enter_context(VirtualJig(args.robot)) if virtual else None
+        if jig is not None:
             print(
                 'virtual rig: started'
-                if session.started_rig
+                if jig.started_rig
                 else 'virtual rig: running; its ring is on the jig during the calibration',
                 file=sys.stderr,
             )
+        session = stack.enter_context(
+            CameraSession(
+                args.camera,
+                'calibrate_extrinsics',
+                'are the camera and the rig running?',
+                camera=rig.camera,
+                correction=correction_of(rig),
+            )
+        )
+        first = next(session.frames(1.0))
+        detector.detect(first.rgb, first.depth_m, first.intrinsics)  # compiles or loads it
         for number, peg in tqdm(order, desc='ring on jig', unit='peg', disable=not virtual):
-            if virtual:
-                session.place(peg)
+            if jig is not None:
+                jig.place(peg)
             else:
                 x_mm, y_mm, z_mm = 1e3 * pegs_m[peg]
                 print(
@@ -154,9 +161,9 @@ def _measure(
                 )
                 if not sys.stdin.readline():
                     raise VisionError('no answer on standard input: run this in a terminal')
-            centres_m.append(session.measure(args.frames))
+            centres_m.append(ring_centre_m(session, detector, args.frames))
             session.check_devices(rig.name, rig.devices)
-        frame, devices = session.camera_frame, session.devices
+        frame, devices = session.camera_frame, session.watch.devices
     place = np.array([peg for _, peg in order])
     return np.array(centres_m), pegs_m[place], place, frame, devices
 

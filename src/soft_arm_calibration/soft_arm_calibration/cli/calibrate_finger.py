@@ -163,7 +163,7 @@ def _measured(
             finger.check_devices(rig.name, rig.devices)
         data = _record(args, robot, rig, finger)
         finger.check_devices(rig.name, rig.devices)  # by now every node has been discovered
-        return fit_bends(robot, data), data, None, finger.devices
+        return fit_bends(robot, data), data, None, finger.watch.devices
 
 
 def _record(args: Namespace, robot: Robot, rig: Rig, finger: Finger) -> Data:

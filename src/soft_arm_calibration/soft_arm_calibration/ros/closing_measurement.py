@@ -3,7 +3,6 @@
 import contextlib
 import math
 from collections.abc import Callable
-from typing import Self
 
 import numpy as np
 from rclpy.publisher import Publisher
@@ -49,8 +48,9 @@ class ClosingMeasurement(Session):
         self._command: Publisher | None = None
         self._heard_s = -math.inf  # the last command of another node
 
-    def __enter__(self) -> Self:
-        node = super().__enter__().node
+    def begin(self) -> None:
+        """Record in a thread."""
+        node = self.node
         node.create_subscription(GripperState, 'state', self._on_state, qos.STATE)
         node.create_subscription(JointState, 'piece_angles', self._on_shape, qos.STATE)
         node.create_subscription(
@@ -59,7 +59,6 @@ class ClosingMeasurement(Session):
         self.devices = DeviceWatch(node, CELL_EMULATION, NAMESPACE)
         node.create_timer(PERIOD_S, self._send)
         self.spin_in_thread()
-        return self
 
     def wait_until_ready(self, timeout_s: float, check: Callable[[], None]) -> None:
         """Wait for the first pressures and shapes.

@@ -3,7 +3,6 @@
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Self
 
 import numpy as np
 from diagnostic_msgs.msg import DiagnosticArray
@@ -102,8 +101,9 @@ class RigSession(Session):
         # A publisher only while it commands: the controller takes no goal while another publishes.
         self._command: Publisher | None = None
 
-    def __enter__(self) -> Self:
-        node = super().__enter__().node
+    def begin(self) -> None:
+        """Record in a thread."""
+        node = self.node
         node.create_subscription(PoseStamped, TRUTH_TOPIC, self._on_truth, qos.STATE)
         node.create_subscription(ChamberPressures, 'pressures', self._on_pressures, qos.STATE)
         node.create_subscription(PoseWithCovarianceStamped, 'tip_pose', self._on_ring, qos.STATE)
@@ -121,7 +121,6 @@ class RigSession(Session):
         if self.plant_seed is not None:
             self._ticker.stand_at(READY_S)
         self.spin_in_thread()
-        return self
 
     def __exit__(self, *error: object) -> None:
         self._ticker.leave()

@@ -8,7 +8,7 @@ from sensor_msgs.msg import CameraInfo, Image
 
 from soft_arm_calibration.bags.bag_frames import read_frames
 from soft_arm_calibration.ros.camera_session import CameraSession
-from soft_arm_calibration.ros.jig_session import JigSession
+from soft_arm_calibration.ros.jig_session import ring_centre_m
 from soft_arm_description.rig import RigCamera
 from soft_arm_description.robot import load_robot
 from soft_arm_node_kit import qos
@@ -63,14 +63,8 @@ def camera(ros_domain):
 def test_the_ring_is_measured_as_the_rig_corrects_its_camera(camera):
     true = recorded(correction=CORRECTION)
     expected = RingDetector(RING).detect(true.rgb, true.depth_m, true.intrinsics).fit.centre
-    with JigSession(
-        RingDetector(RING),
-        virtual=False,
-        robot='two_module_arm',
-        camera=RigCamera(depth_unit_m=UNIT_M),
-        correction=CORRECTION,
-    ) as session:
-        found = session.measure(3)
+    with CameraSession(camera=RigCamera(depth_unit_m=UNIT_M), correction=CORRECTION) as session:
+        found = ring_centre_m(session, RingDetector(RING), 3)
         assert session.camera_frame == 'rgb'
     np.testing.assert_allclose(found, expected, atol=1e-3)
 

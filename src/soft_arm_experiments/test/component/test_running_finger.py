@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sensor_msgs.msg import CameraInfo, Image
 
-from soft_arm_calibration.ros import running_finger
+from soft_arm_calibration.ros import camera_session, running_finger
 from soft_arm_calibration.ros.running_finger import RunningFinger
 from soft_arm_description.rig import RigCamera
 from soft_arm_description.robot import load_robot
@@ -120,7 +120,7 @@ def test_emulated_devices_are_told_from_real_ones(cell):
         with pytest.raises(VisionError, match="'virtual' is virtual, .* not emulated"):
             finger.check_devices('virtual', 'virtual')
         cell.called(cell.emulate)
-        finger.wait_for(finger._devices.emulated, 10.0, 'the emulation')
+        finger.wait_for(finger.watch.emulated, 10.0, 'the emulation')
         finger.check_devices('virtual', 'virtual')
         with pytest.raises(VisionError, match="'lab' is real, but /cell emulates its devices"):
             finger.check_devices('lab', 'real')
@@ -137,6 +137,6 @@ def test_a_pressure_that_does_not_come_is_told(cell, monkeypatch):
 
 
 def test_without_a_cell_it_says_what_to_start(ros_domain, monkeypatch):
-    monkeypatch.setattr(running_finger, 'FIND_S', 0.5)
+    monkeypatch.setattr(camera_session, 'FIRST_S', 0.5)
     with pytest.raises(VisionError, match='cell.launch.xml'), RunningFinger(ROBOT, RigCamera(), 1):
         pass
