@@ -13,7 +13,7 @@ from soft_arm_calibration.cli.camera_options import (
     add_recorded_camera,
     add_running_camera,
     add_tip_source,
-    camera_choice,
+    recorded_frames,
 )
 from soft_arm_description.calibrate import Calibrated, calibration_parser, run_calibration
 from soft_arm_description.calibration import Measurement
@@ -106,14 +106,8 @@ def _frames(
 ) -> Iterator[tuple[Iterator['Frame'], Devices]]:
     """Give the images of a bag or of the running camera, and on which devices they were taken."""
     if options.bag is not None:
-        from soft_arm_calibration.bags.bag_cameras import find_camera
-        from soft_arm_calibration.bags.bag_frames import check_devices, read_frames
-        from softarm_cli.bags.file import open_bag
-
-        with open_bag(options.bag) as bag:
-            check_devices(bag, rig)
-            topics = find_camera(bag, camera_choice(options))
-            yield read_frames(bag, rig.camera, topics, correction), rig.devices
+        with recorded_frames(options.bag, options, rig, correction) as frames:
+            yield frames, rig.devices
         return
     from soft_arm_calibration.ros.camera_session import CameraSession
 

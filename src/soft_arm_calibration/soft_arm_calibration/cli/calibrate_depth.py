@@ -3,13 +3,14 @@
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 from tqdm import tqdm
 
-from soft_arm_calibration.cli.camera_options import add_recorded_camera, camera_choice
+from soft_arm_calibration.cli.camera_options import add_recorded_camera, recorded_frames
 from soft_arm_calibration.virtual import virtual_device
 from soft_arm_description.calibrate import Calibrated, calibration_parser, run_calibration
 from soft_arm_description.calibration import Measurement
@@ -75,7 +76,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _measure(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
     # Slow to import: after the arguments are checked.
-    from soft_arm_vision.calibration.camera_correction import saved_correction
+    from soft_arm_vision.calibration.camera_correction import NO_CORRECTION, saved_correction
     from soft_arm_vision.calibration.depth_board import fit_sensor, view_board
     from soft_arm_vision.clouds.cloud import check_images
 
@@ -86,17 +87,21 @@ def _measure(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
         )
     size_m = max(options.board_m), min(options.board_m)
     views, focal_px, correction = [], 0.0, saved_correction(rig)
-    if options.bag is None:
-        frames, board_sd_m = virtual_device('board')(options.camera, VIEWS), 0.0
-    else:
-        frames, board_sd_m = _recorded(options, rig), BOARD_SD_M
-    for colour, depth, intrinsics in tqdm(frames, file=sys.stderr, desc='board', unit=' frames'):
-        check_images(colour, depth, intrinsics)
-        true = correction.intrinsics(intrinsics)
-        view = view_board(colour, correction.depth_m(depth), true, size_m)
-        if view is not None:
-            views.append(view)
-            focal_px = true.fx
+    with ExitStack() as stack:
+        frames: Iterator[Pictures]
+        if options.bag is None:
+            frames, board_sd_m = virtual_device('board')(options.camera, VIEWS), 0.0
+        else:
+            read = stack.enter_context(recorded_frames(options.bag, options, rig, NO_CORRECTION))
+            every = islice(read, 0, None, options.every)
+            frames, board_sd_m = ((f.rgb, f.depth_m, f.intrinsics) for f in every), BOARD_SD_M
+        for colour, depth, stated in tqdm(frames, file=sys.stderr, desc='board', unit=' frames'):
+            check_images(colour, depth, stated)
+            true = correction.intrinsics(stated)
+            view = view_board(colour, correction.depth_m(depth), true, size_m)
+            if view is not None:
+                views.append(view)
+                focal_px = true.fx
     near_m, far_m = sorted(options.range_m)
     sensor, left = fit_sensor(views, focal_px, (near_m, far_m), size_m, board_sd_m)
     scale = 1 / sensor.depth_scale - 1
@@ -121,18 +126,6 @@ def _measure(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
     summary = {'values': values, 'scale': scale, 'views': len(views)}
     next_step = 'restart the detectors, then measure the extrinsics again'
     return Calibrated(sensor, measurement, '\n'.join(lines), summary, next_step)
-
-
-def _recorded(options: Namespace, rig: Rig) -> Iterator[Pictures]:
-    from soft_arm_calibration.bags.bag_cameras import find_camera
-    from soft_arm_calibration.bags.bag_frames import check_devices, read_frames
-    from softarm_cli.bags.file import open_bag
-
-    with open_bag(options.bag) as bag:
-        check_devices(bag, rig)
-        topics = find_camera(bag, camera_choice(options))
-        for frame in islice(read_frames(bag, rig.camera, topics), 0, None, options.every):
-            yield frame.rgb, frame.depth_m, frame.intrinsics
 
 
 def _rounded(value: float) -> float:

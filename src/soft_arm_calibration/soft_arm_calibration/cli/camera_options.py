@@ -1,13 +1,19 @@
 """Options of the commands that read a camera, running or recorded."""
 
 from argparse import Namespace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from soft_arm_description.rig import Rig
 from soft_arm_io.command_line import CommandLine, input_file
 from softarm_cli.graph.names import topic_name
 
 if TYPE_CHECKING:
     from soft_arm_calibration.bags.bag_cameras import CameraChoice
+    from soft_arm_calibration.bags.bag_frames import BagFrame
+    from soft_arm_vision.calibration.camera_correction import CameraCorrection
 
 
 def add_running_camera(parser: CommandLine) -> None:
@@ -42,6 +48,31 @@ def camera_choice(options: Namespace) -> 'CameraChoice':
     return CameraChoice(
         options.colour_topic, options.depth_topic, options.info_topic, options.aligned_depth or None
     )
+
+
+@contextmanager
+def recorded_frames(
+    path: Path, options: Namespace, rig: Rig, calibrates: 'CameraCorrection | None' = None
+) -> Iterator[Iterator['BagFrame']]:
+    """Open a bag; give the frames of the camera that the options of `add_recorded_camera` name.
+
+    Args:
+        path: Folder of the bag.
+        options, rig: Options of the command, and its rig.
+        calibrates: Correction of the frames for a calibration of the camera, which takes only bags
+            of the rig's devices; None: the rig's correction.
+    """
+    # Slow to import: after the arguments are checked.
+    from soft_arm_calibration.bags.bag_cameras import find_camera
+    from soft_arm_calibration.bags.bag_frames import check_devices, read_frames
+    from soft_arm_vision.calibration.camera_correction import correction_of
+    from softarm_cli.bags.file import open_bag
+
+    with open_bag(path) as bag:
+        if calibrates is not None:
+            check_devices(bag, rig)
+        topics = find_camera(bag, camera_choice(options))
+        yield read_frames(bag, rig.camera, topics, calibrates or correction_of(rig))
 
 
 def add_tip_source(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from soft_arm_calibration.cli.camera_options import add_recorded_camera, camera_choice
+from soft_arm_calibration.cli.camera_options import add_recorded_camera, recorded_frames
 from soft_arm_description.options import add_rig, add_robot
 from soft_arm_description.rig import load_rig
 from soft_arm_description.robot import Robot, load_robot
@@ -185,23 +185,16 @@ def of_bag(bag: Path, options: Namespace) -> Path:
     """Write a data set of the labelled frames of a bag, corrected as the rig says; return it."""
     from tqdm import tqdm
 
-    from soft_arm_calibration.bags.bag_cameras import find_camera
-    from soft_arm_calibration.bags.bag_frames import read_frames
     from soft_arm_calibration.bags.labels import read_labels
     from soft_arm_training.bag_samples import labelled_samples
-    from soft_arm_vision.calibration.camera_correction import correction_of
-    from softarm_cli.bags.file import open_bag
 
-    rig = load_rig(options.rig)
     labels, folder = read_labels(bag), options.output / f'bag_{bag.resolve().name}'
     if labels is None:
         raise VisionError(f'{bag} has no labels: run softarm vision label {bag}')
     with (
-        open_bag(bag) as opened,
+        recorded_frames(bag, options, load_rig(options.rig)) as frames,
         tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,
     ):
-        topics = find_camera(opened, camera_choice(options))
-        frames = read_frames(opened, rig.camera, topics, correction_of(rig))
         samples = labelled_samples(frames, labels, bar.update)
         info = {'description': f'labelled frames of the bag {bag.name}'}
         if not coco.write(folder, samples, (RING_CLASS,), info):

@@ -6,7 +6,7 @@ from itertools import islice
 
 from tqdm import tqdm
 
-from soft_arm_calibration.cli.camera_options import add_recorded_camera, camera_choice
+from soft_arm_calibration.cli.camera_options import add_recorded_camera, recorded_frames
 from soft_arm_description.options import add_rig
 from soft_arm_description.rig import load_rig
 from soft_arm_io.command_line import CommandLine, input_path, output_folder, positive_count
@@ -36,23 +36,16 @@ def main(argv: list[str]) -> int:
 
 def _extract(options: Namespace) -> int:
     # Slow to import: after the arguments are checked.
-    from soft_arm_calibration.bags.bag_cameras import find_camera
-    from soft_arm_calibration.bags.bag_frames import read_frames
     from soft_arm_training import coco
     from soft_arm_training.bag_samples import sample_of
-    from soft_arm_vision.calibration.camera_correction import correction_of
     from soft_arm_vision.segmentation.yolact_segmenter import RING_CLASS
-    from softarm_cli.bags.file import open_bag
 
     if (options.folder / coco.LABELS).exists():
         raise VisionError(
             f'{options.folder} already holds a data set: give another folder, '
             'so that no labels are lost'
         )
-    rig = load_rig(options.rig)
-    with open_bag(options.bag) as bag:
-        topics = find_camera(bag, camera_choice(options))
-        frames = read_frames(bag, rig.camera, topics, correction_of(rig))
+    with recorded_frames(options.bag, options, load_rig(options.rig)) as frames:
         bar = tqdm(
             islice(frames, 0, None, options.every),
             unit=' frames',

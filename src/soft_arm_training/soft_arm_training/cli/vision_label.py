@@ -2,15 +2,14 @@
 
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
+from itertools import islice
 
-import numpy as np
 from tqdm import tqdm
 
 from soft_arm_calibration.cli.camera_options import (
     add_recorded_camera,
     add_tip_source,
-    camera_choice,
+    recorded_frames,
 )
 from soft_arm_description.depth_sensor import sensor_of
 from soft_arm_description.options import add_rig, add_robot
@@ -42,38 +41,29 @@ def main(argv: list[str]) -> int:
 
 def _label(options: Namespace) -> int:
     # Slow to import: after the arguments are checked.
-    from soft_arm_calibration.bags.bag_cameras import find_camera
-    from soft_arm_calibration.bags.bag_frames import read_frames
     from soft_arm_calibration.bags.labels import FOLDER, write_labels
-    from soft_arm_vision.calibration.camera_correction import correction_of
-    from soft_arm_vision.ring.detector import Detection, RingDetector
+    from soft_arm_vision.ring.detector import RingDetector
     from soft_arm_vision.ring.overlay import draw_overlay
     from soft_arm_vision.segmentation.segmenter import make_segmenter, ring_of
-    from softarm_cli.bags.file import open_bag
 
     robot, rig = load_robot(options.robot), load_rig(options.rig)
     ring, (sensor, _) = ring_of(robot), sensor_of(rig)
     detector = RingDetector(ring, make_segmenter(options.tip_source, ring, options.network), sensor)
-    correction = correction_of(rig)
-    with (
-        open_bag(options.bag) as bag,
-        tqdm(unit=' frames', file=sys.stderr, disable=not sys.stderr.isatty()) as bar,
-    ):
-        topics = find_camera(bag, camera_choice(options))
-
-        def frames() -> Iterator[tuple[int, np.ndarray, Detection]]:
-            read = read_frames(bag, rig.camera, topics, correction)
-            for number, frame in enumerate(read):
-                if number % options.every == 0:
-                    found = detector.detect(frame.rgb, frame.depth_m, frame.intrinsics)
-                    yield (
-                        frame.stamp_ns,
-                        draw_overlay(frame.rgb, found, ring, frame.intrinsics),
-                        found,
-                    )
-                    bar.update()
-
-        rings, ringless = write_labels(options.bag, options.robot, frames())
+    with recorded_frames(options.bag, options, rig) as frames:
+        shown = tqdm(
+            islice(frames, 0, None, options.every),
+            unit=' frames',
+            file=sys.stderr,
+            disable=not sys.stderr.isatty(),
+        )
+        detected = (
+            (frame, detector.detect(frame.rgb, frame.depth_m, frame.intrinsics)) for frame in shown
+        )
+        proposals = (
+            (frame.stamp_ns, draw_overlay(frame.rgb, found, ring, frame.intrinsics), found)
+            for frame, found in detected
+        )
+        rings, ringless = write_labels(options.bag, options.robot, proposals)
     folder = options.bag / FOLDER
     print(
         f'{rings} pictures in {folder}/ring, {ringless} in {folder}/no_ring: delete those that '
