@@ -11,7 +11,6 @@ from tqdm import tqdm
 from soft_arm_calibration.cli.camera_options import add_running_camera, add_tip_source
 from soft_arm_calibration.virtual import virtual_device
 from soft_arm_description.calibrate import Calibrated, calibration_parser, run_calibration
-from soft_arm_description.calibration import Measurement
 from soft_arm_description.depth_sensor import sensor_of
 from soft_arm_description.rig import VIRTUAL, Devices, Rig
 from soft_arm_description.robot import Robot
@@ -40,19 +39,7 @@ def _calibrate(args: Namespace, rig: Rig, robot: Robot) -> Calibrated:
             f'{args.frames} frames each'
         )
     result = extrinsics.solve(camera_m, base_m, place)
-    kept_m = base_m[result.kept]
-    measurement = Measurement(
-        devices=devices,
-        method=method,
-        residuals={
-            'rms_m': round(result.residual_m, 7),
-            'leave_one_out_m': round(result.leave_one_out_m, 7),
-        },
-        limits={
-            f'{axis}_m': (float(low), float(high))
-            for axis, low, high in zip('xyz', kept_m.min(axis=0), kept_m.max(axis=0), strict=True)
-        },
-    )
+    measurement = extrinsics.measurement_of(result, base_m, devices, method)
     values = extrinsics.values_of(result, robot.base.frame, camera_frame)
     by_place_m = {
         int(p): float(np.sqrt(np.mean(np.square(result.residuals_m[place == p]))))

@@ -111,16 +111,12 @@ def _calibrate(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
         middle_m=posed.middle_m,
         covariance_m_rad=posed.covariance_m_rad,
     )
-    kept_m = base_m[found.kept]
     measurement = Measurement(
         devices=rig.devices,
         method=f'least squares on {found.points} places of the tip',
         residuals={'rms_m': round(found.residual_m, 7)}
         | ({} if latency is None else {'latency_sd_s': round(latency.sd_s, 6)}),
-        limits={
-            f'{axis}_m': (float(low), float(high))
-            for axis, low, high in zip('xyz', kept_m.min(axis=0), kept_m.max(axis=0), strict=True)
-        },
+        limits=extrinsics.limits_m(base_m[found.kept]),
     )
     text = f'residual {1e3 * found.residual_m:.2f} mm rms at {found.points} places'
     if latency is not None:

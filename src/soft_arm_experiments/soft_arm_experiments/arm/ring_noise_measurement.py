@@ -68,14 +68,10 @@ def measure(
             f'{MIN_FOUND_SHARE:.0%} are needed: change its size or colour in the robot file'
         )
     noise, residuals = fitted(np.array(places_m), np.array(errors_m), np.array(stated_m2))
-    low_m, high_m = np.min(places_m, axis=0), np.max(places_m, axis=0)
     return noise, Measurement(
         devices=VIRTUAL,
         method=f'ring of the rendered camera ({tip_source}) less the true tip, least squares; '
         f'{poses} poses, {IMAGES} images each',
         residuals=residuals,
-        limits={
-            f'{axis}_m': (round(float(low), 4), round(float(high), 4))
-            for axis, low, high in zip('xyz', low_m, high_m, strict=True)
-        },
+        limits=extrinsics.limits_m(np.round(places_m, 4)),
     )

@@ -207,14 +207,10 @@ def _extrinsics(
         camera.close()
     base_m = np.array(jig.pegs_m)[place]
     result = extrinsics.solve(np.array(centres_m), base_m, np.array(place))
-    return extrinsics.values_of(result, robot.base.frame, CAMERA_FRAME), Measurement(
-        devices=VIRTUAL,
-        method=f'least squares, {SETS} sets of {len(jig.pegs_m)} places, {FRAMES} frames each',
-        residuals={'rms_m': result.residual_m, 'leave_one_out_m': result.leave_one_out_m},
-        limits={
-            f'{axis}_m': (float(low), float(high))
-            for axis, low, high in zip('xyz', base_m.min(axis=0), base_m.max(axis=0), strict=True)
-        },
+    method = f'least squares, {SETS} sets of {len(jig.pegs_m)} places, {FRAMES} frames each'
+    return (
+        extrinsics.values_of(result, robot.base.frame, CAMERA_FRAME),
+        extrinsics.measurement_of(result, base_m, VIRTUAL, method),
     )
 
 

@@ -8,8 +8,8 @@ import numpy as np
 from pydantic import Field, model_validator
 from scipy.spatial.transform import Rotation
 
-from soft_arm_description.calibration import Values, load_calibration
-from soft_arm_description.rig import Rig
+from soft_arm_description.calibration import Measurement, Values, load_calibration
+from soft_arm_description.rig import Devices, Rig
 from soft_arm_description.robot import Robot
 from soft_arm_io.fields import Number, Word
 from soft_arm_vision.calibration.mounting import (
@@ -206,6 +206,27 @@ def values_of(extrinsics: Extrinsics, base_frame: str, camera_frame: str) -> Ext
             'scale': round(extrinsics.scale, 6),
         }
     )
+
+
+def measurement_of(
+    result: Extrinsics, base_m: np.ndarray, devices: Devices, method: str
+) -> Measurement:
+    """Return the measurement of what `solve` has found from points (n, 3) in the base frame [m]."""
+    return Measurement(
+        devices=devices,
+        method=method,
+        residuals={
+            'rms_m': round(result.residual_m, 7),
+            'leave_one_out_m': round(result.leave_one_out_m, 7),
+        },
+        limits=limits_m(base_m[result.kept]),
+    )
+
+
+def limits_m(points_m: np.ndarray) -> dict[str, tuple[float, float]]:
+    """Return the range of each coordinate of points [m], shape (n, 3), by name."""
+    low_m, high_m = points_m.min(axis=0).tolist(), points_m.max(axis=0).tolist()
+    return {f'{axis}_m': (low_m[i], high_m[i]) for i, axis in enumerate('xyz')}
 
 
 def load(rig: Rig, robot: Robot, path: Path | None = None) -> Mounting:
