@@ -107,9 +107,9 @@ def served_tip(_folder: Path) -> AbstractContextManager[str]:
 @contextmanager
 def served_cell(folder: Path) -> Iterator[str]:
     """Run the virtual cell and the twin; yield its address."""
-    from soft_arm_calibration.ros.rig_process import VirtualCell, driver_is_running
+    from soft_arm_calibration.ros.rig_process import CELL, driver_is_running, virtual_launch
 
-    with VirtualCell(1, folder / 'cell.log'):
+    with virtual_launch(CELL, 1, folder / 'cell.log'):
         if not driver_is_running('gripper', 60.0):
             raise SystemExit((folder / 'cell.log').read_text())
         with served('softarm', 'twin') as address:

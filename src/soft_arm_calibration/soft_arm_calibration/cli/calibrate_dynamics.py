@@ -41,16 +41,14 @@ def _measure(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
     # --help needs no ROS.
     from soft_arm_calibration.ros.dynamics_measurement import measure
     from soft_arm_calibration.ros.rig_process import (
-        VirtualRig,
+        SIM,
         require_devices,
         rig_to_measure,
         time_is_simulated,
     )
-    from soft_arm_calibration.ros.rig_session import NAMESPACE, RigSession
+    from soft_arm_calibration.ros.rig_session import RigSession
 
     arm = load_bellows_arm(options.robot, options.rig)
-    file = 'rig' if rig.devices == REAL else 'sim'
-    launch = f'launch/{file}.launch.xml rig:={rig.argument}'
     seed = 1 if options.plant_seed is None else options.plant_seed
     with ExitStack() as stack:
         # A virtual rig is started without the nodes that need the dynamics.
@@ -58,9 +56,7 @@ def _measure(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
             rig_to_measure(
                 options,
                 rig,
-                NAMESPACE,
-                launch,
-                VirtualRig,
+                SIM,
                 control='false',
                 use_sim_time='true',
                 program=NAME,

@@ -40,13 +40,11 @@ def main(argv: list[str] | None = None) -> int:
 
 def _measure(options: Namespace, rig: Rig, robot: Robot) -> Calibrated:
     # --help needs no ROS.
-    from soft_arm_calibration.ros.closing_measurement import NAMESPACE, ClosingMeasurement
-    from soft_arm_calibration.ros.rig_process import VirtualCell, require_devices, rig_to_measure
+    from soft_arm_calibration.ros.closing_measurement import ClosingMeasurement
+    from soft_arm_calibration.ros.rig_process import CELL, require_devices, rig_to_measure
 
-    real = ' emulated:=false' if rig.devices == REAL else ''
-    launch = f'launch/cell.launch.xml rig:={rig.argument}{real}'
     with ExitStack() as stack:
-        check = stack.enter_context(rig_to_measure(options, rig, NAMESPACE, launch, VirtualCell))
+        check = stack.enter_context(rig_to_measure(options, rig, CELL))
         cell = stack.enter_context(ClosingMeasurement(robot))
         progress = stack.enter_context(
             tqdm(

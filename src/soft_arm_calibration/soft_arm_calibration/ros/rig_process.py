@@ -8,9 +8,8 @@ import socket
 import subprocess
 import tempfile
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Self
 
 from std_srvs.srv import Trigger
 
@@ -19,6 +18,9 @@ from soft_arm_description.rig import REAL, Rig
 from soft_arm_node_kit.graph import DeviceWatch
 from soft_arm_node_kit.session import Session
 
+SIM, CELL = 'sim.launch.xml', 'cell.launch.xml'
+NAMESPACES = {SIM: 'soft_arm', CELL: 'gripper'}  # of the pneumatic driver
+PORTS = {SIM: ('modbus_port',), CELL: ('modbus_port', 'rws_port')}
 DOMAINS = range(10, 100)  # the ports of higher DDS domains overlap the ephemeral ports
 LOOK_S = 3.5  # DDS discovery of running nodes takes up to 3 s
 END_S = 20.0  # `softarm launch` itself sends stronger signals after 5 and 10 s
@@ -73,20 +75,6 @@ def time_is_simulated() -> bool:
         return session.holds(lambda: session.node.count_publishers('/clock') > 0, LOOK_S)
 
 
-def require_driver(rig: str, namespace: str, launch_file: str) -> None:
-    """Make sure that the rig to be measured runs.
-
-    Raises:
-        ExperimentError: If no driver of this namespace runs.
-    """
-    if not driver_is_running(namespace):
-        domain = os.environ.get('ROS_DOMAIN_ID', '0')
-        raise ExperimentError(
-            f'rig {rig!r} is not running in ROS domain {domain}: no driver offers '
-            f'/{namespace}/vent; start it with `softarm launch {launch_file}`'
-        )
-
-
 def require_devices(watch: DeviceWatch, rig: Rig) -> None:
     """Check that the running devices belong to the rig.
 
@@ -97,69 +85,61 @@ def require_devices(watch: DeviceWatch, rig: Rig) -> None:
         raise ExperimentError(f'{mismatch}; nothing was saved')
 
 
-class _VirtualLaunch:
-    """Run `softarm launch` on a launch file of this workspace while the context is open.
+@contextlib.contextmanager
+def child(command: list[str], log: Path) -> Iterator[subprocess.Popen]:
+    """Run a program in its own process group while the context is open, its output in a file."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open('w') as output:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        yield process
+    finally:
+        end(process)
 
-    Its output goes to a log file.
+
+@contextlib.contextmanager
+def virtual_launch(
+    launch_file: str, plant_seed: int, log: Path, **arguments: str
+) -> Iterator[Callable[[], None]]:
+    """Run `softarm launch` on the virtual rig or cell while the context is open.
+
+    Args:
+        launch_file: `SIM` or `CELL`.
+        plant_seed: Which virtual arm or finger.
+        log: File of the output.
+        arguments: Further arguments of the launch file.
+
+    Yields:
+        A function that raises ExperimentError, with the log's last line, if the launch has ended.
     """
+    workspace = os.environ.get('SOFT_ARM_WS')
+    if workspace is None:
+        raise ExperimentError('SOFT_ARM_WS is not set: run `. env.sh` first')
+    given = {**arguments, 'plant_seed': plant_seed, **{p: free_port() for p in PORTS[launch_file]}}
+    words = [f'{name}:={value}' for name, value in given.items()]
+    path = Path(workspace) / 'launch' / launch_file
+    with child(['softarm', 'launch', str(path), *words], log) as process:
 
-    def __init__(self, launch_file: str, arguments: Mapping[str, object], log: Path):
-        workspace = os.environ.get('SOFT_ARM_WS')
-        if workspace is None:
-            raise ExperimentError('SOFT_ARM_WS is not set: run `. env.sh` first')
-        self._command = ['softarm', 'launch', str(Path(workspace) / 'launch' / launch_file)]
-        self._command += [f'{name}:={value}' for name, value in arguments.items()]
-        self._log_path = log
+        def check() -> None:
+            if process.poll() is not None:
+                lines = log.read_text(errors='replace').strip().splitlines()
+                raise ExperimentError(
+                    f'`softarm launch` ended with code {process.returncode}: '
+                    f'{lines[-1] if lines else "(no output)"}; see {log}'
+                )
 
-    def __enter__(self) -> Self:
-        self._log_path.parent.mkdir(parents=True, exist_ok=True)
-        with self._log_path.open('w') as log:
-            self._process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        end(self._process)
-
-    def check(self) -> None:
-        """Raise ExperimentError, with the log's last line, if the rig has ended."""
-        if self._process.poll() is not None:
-            lines = self._log_path.read_text(errors='replace').strip().splitlines()
-            raise ExperimentError(
-                f'`softarm launch` ended with code {self._process.returncode}: '
-                f'{lines[-1] if lines else "(no output)"}; see {self._log_path}'
-            )
-
-
-class VirtualRig(_VirtualLaunch):
-    """The virtual rig of the soft arm; `arguments` are further ones of sim.launch.xml."""
-
-    def __init__(self, plant_seed: int, log: Path, **arguments: str):
-        fixed = {'plant_seed': plant_seed, 'modbus_port': free_port()}
-        super().__init__('sim.launch.xml', {**arguments, **fixed}, log)
-
-
-class VirtualCell(_VirtualLaunch):
-    """The virtual gripper cell; `arguments` are further ones of cell.launch.xml."""
-
-    def __init__(self, plant_seed: int, log: Path, **arguments: str):
-        fixed = {'plant_seed': plant_seed, 'modbus_port': free_port(), 'rws_port': free_port()}
-        super().__init__('cell.launch.xml', {**arguments, **fixed}, log)
+        yield check
 
 
 @contextlib.contextmanager
 def rig_to_measure(
-    options: Namespace,
-    rig: Rig,
-    namespace: str,
-    launch_file: str,
-    virtual: type[VirtualRig] | type[VirtualCell],
-    **arguments: str,
+    options: Namespace, rig: Rig, launch_file: str, **arguments: str
 ) -> Iterator[Callable[[], None]]:
     """Use the running rig, or run a virtual one in a free ROS domain while the context is open.
 
@@ -168,10 +148,8 @@ def rig_to_measure(
     Args:
         options: Options of the command: rig, robot, use_running and plant_seed.
         rig: The rig of the options.
-        namespace: Namespace of the rig's pneumatic driver.
-        launch_file: Launch file, with its arguments, by which the user starts such a rig.
-        virtual: What is started where nothing is running.
-        arguments: Further arguments of the virtual rig's launch file.
+        launch_file: What is started where nothing is running, `SIM` or `CELL`.
+        arguments: Further arguments of this launch file.
 
     Yields:
         A function that raises ExperimentError if the virtual rig has ended.
@@ -179,21 +157,30 @@ def rig_to_measure(
     Raises:
         ExperimentError: If the rig has to be running and is not, or runs and is given arguments.
     """
-    if options.use_running or rig.devices == REAL:
+    is_real = rig.devices == REAL
+    if options.use_running or is_real:
         if options.plant_seed is not None or 'network' in arguments:
             raise ExperimentError(
                 '--plant-seed and --network are for the virtual rig that this command starts, '
                 f'but rig {rig.name!r} runs already: leave them out'
             )
-        require_driver(rig.name, namespace, launch_file)
+        namespace = NAMESPACES[launch_file]
+        if not driver_is_running(namespace):
+            file = 'rig.launch.xml' if is_real and launch_file == SIM else launch_file
+            emulated = ' emulated:=false' if is_real and launch_file == CELL else ''
+            raise ExperimentError(
+                f'rig {rig.name!r} is not running in ROS domain '
+                f'{os.environ.get("ROS_DOMAIN_ID", "0")}: no driver offers /{namespace}/vent; '
+                f'start it with `softarm launch launch/{file} rig:={rig.argument}{emulated}`'
+            )
         yield lambda: None
         return
     os.environ['ROS_DOMAIN_ID'] = str(free_domain(int(os.environ.get('ROS_DOMAIN_ID', '0'))))
     seed = 1 if options.plant_seed is None else options.plant_seed
     with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / 'rig.log'
-        with virtual(seed, log, rig=options.rig, robot=options.robot, **arguments) as started:
-            yield started.check
+        given = {'rig': options.rig, 'robot': options.robot, **arguments}
+        with virtual_launch(launch_file, seed, Path(folder) / 'rig.log', **given) as check:
+            yield check
 
 
 def end(process: subprocess.Popen) -> None:

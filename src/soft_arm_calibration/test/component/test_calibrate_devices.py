@@ -128,8 +128,7 @@ def rigs(tmp_path, monkeypatch):
         (tmp_path / name / 'calibration' / 'pressure_length.yaml').write_text(
             curve.replace('devices: virtual', f'devices: {devices}')
         )
-    for devices in (rig_process.VirtualRig, rig_process.VirtualCell):
-        monkeypatch.setattr(devices, '__init__', lambda *_: pytest.fail('devices were started'))
+    monkeypatch.setattr(rig_process, 'virtual_launch', lambda *_, **__: pytest.fail('started'))
     monkeypatch.setattr(calibrate_dynamics, 'identify', lambda *_: (TRUTH, {'valve_rms_pa': 80.0}))
     monkeypatch.setattr(dynamics_measurement, 'REST_S', 0.2)
     short = np.array([0.0, 0.05]), np.zeros(2)

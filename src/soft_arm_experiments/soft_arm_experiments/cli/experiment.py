@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Callable
@@ -190,10 +189,14 @@ def _on_graph(
     stack: ExitStack, options: Namespace, calibrated: Rig, folder: Path, robot: Robot
 ) -> Any:
     """Return the `RigSession` of a ROS graph, recorded."""
+    from soft_arm_calibration.ros.rig_process import child
     from soft_arm_calibration.ros.rig_session import RigSession
 
     seed, check, simulated = _rig(stack, options, calibrated, folder)
-    stack.enter_context(_recording(folder / 'bag'))
+    bag = folder / 'bag'
+    shutil.rmtree(bag, ignore_errors=True)  # bag of an earlier run
+    record = ['softarm', 'bag', 'record', *RECORDED, '-o', str(bag)]
+    stack.enter_context(child(record, folder / 'bag.log'))
     domain = os.environ.get('ROS_DOMAIN_ID', '0')
     print(f'to watch it live, run: softarm twin --domain {domain}', file=sys.stderr)
     return stack.enter_context(
@@ -211,10 +214,11 @@ def _rig(
         whether the rig's time is simulated.
     """
     from soft_arm_calibration.ros.rig_process import (
-        VirtualRig,
+        SIM,
         driver_is_running,
         free_domain,
         time_is_simulated,
+        virtual_launch,
     )
 
     domain = int(os.environ.get('ROS_DOMAIN_ID', '0'))
@@ -232,8 +236,9 @@ def _rig(
         )
     os.environ['ROS_DOMAIN_ID'] = str(free_domain(domain))
     given = {'network': str(options.network.resolve())} if options.network else {}
-    rig = stack.enter_context(
-        VirtualRig(
+    check = stack.enter_context(
+        virtual_launch(
+            SIM,
             options.plant_seed,
             folder / 'rig.log',
             rig=calibrated.argument,
@@ -244,28 +249,4 @@ def _rig(
             **given,
         )
     )
-    return options.plant_seed, rig.check, True
-
-
-class _recording:
-    """Run `softarm bag record` as a child process while the context is open."""
-
-    def __init__(self, bag: Path):
-        self._bag = bag
-
-    def __enter__(self) -> None:
-        shutil.rmtree(self._bag, ignore_errors=True)  # bag of an earlier run
-        self._bag.parent.mkdir(parents=True, exist_ok=True)
-        with (self._bag.parent / 'bag.log').open('w') as log:
-            self._process = subprocess.Popen(
-                ['softarm', 'bag', 'record', *RECORDED, '-o', str(self._bag)],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-
-    def __exit__(self, *_: object) -> None:
-        from soft_arm_calibration.ros.rig_process import end
-
-        end(self._process)
+    return options.plant_seed, check, True
