@@ -9,13 +9,12 @@ from soft_arm_control.tip.bias_filter import BiasFilter
 from soft_arm_control.tip.dynamics import Dynamics
 from soft_arm_control.tip.residual_model import ResidualModel
 from soft_arm_description.calibration import load_calibration
-from soft_arm_description.depth_sensor import DepthSensor, sensor_of
-from soft_arm_description.rig import RigCamera, load_rig
+from soft_arm_description.depth_sensor import sensor_of
+from soft_arm_description.rig import Rig, load_rig
 from soft_arm_description.robot import Robot, load_robot
 from soft_arm_io.errors import InputError
 from soft_arm_kinematics.arm import Arm, BellowsArm, load_arm, make_arm
 from soft_arm_vision.calibration import extrinsics
-from soft_arm_vision.calibration.camera_correction import CameraCorrection, correction_of
 from soft_arm_vision.calibration.mounting import Mounting
 from soft_arm_vision.tip_sources import make_tracker
 from soft_arm_vision.tip_tracker import TipTracker
@@ -29,6 +28,7 @@ class ArmFiles:
 
     Attributes:
         robot: The robot file.
+        rig: The rig, with its camera and its calibrations.
         models: Arms by the name of their model; pressures alone set them.
         dynamics: Hysteresis, lag and creep, for the controller's estimate; None if the rig has
             none.
@@ -36,24 +36,21 @@ class ArmFiles:
         lacking: Why `dynamics` or `mounting` is None, one line each.
         tip_source: What finds the tip: yolact, colour or fiducial.
         network: Exported network of yolact; None: the shipped one.
-        camera: How the rig's camera publishes depth.
-        correction, sensor: Its systematic errors, and its others.
     """
 
     robot: Robot
+    rig: Rig
     models: dict[str, Arm]
     dynamics: Dynamics | None
     mounting: Mounting | None
     lacking: dict[str, str]
     tip_source: str
     network: Path | None
-    camera: RigCamera
-    correction: CameraCorrection
-    sensor: DepthSensor
 
     def new_tracker(self, mounting: Mounting) -> TipTracker:
         """Return a tracker that has seen nothing, so that its poses depend on one bag alone."""
-        return make_tracker(self.tip_source, self.robot, mounting, self.sensor, self.network)
+        sensor, _ = sensor_of(self.rig)
+        return make_tracker(self.tip_source, self.robot, mounting, sensor, self.network)
 
     def new_filter(self) -> BiasFilter | None:
         """Return the controller's estimator before its first sample; None without dynamics."""
@@ -104,16 +101,4 @@ def load_files(
         mounting = unless_lacking('extrinsics', lambda: extrinsics.load(where, loaded))
     dynamics = unless_lacking('dynamics', lambda: load_calibration(where, Dynamics, loaded).values)
     models = {FROM_FILE: make_arm(loaded), CALIBRATED: load_arm(robot, rig)}
-    sensor, _ = sensor_of(where)
-    return ArmFiles(
-        loaded,
-        models,
-        dynamics,
-        mounting,
-        lacking,
-        tip_source,
-        network,
-        where.camera,
-        correction_of(where),
-        sensor,
-    )
+    return ArmFiles(loaded, where, models, dynamics, mounting, lacking, tip_source, network)

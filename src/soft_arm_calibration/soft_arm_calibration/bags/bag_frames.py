@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -174,6 +174,23 @@ class BagPoses:
     covariances: np.ndarray
     frame_id: str
 
+    @classmethod
+    def of(cls, rows: list[tuple[int, int, np.ndarray, np.ndarray]], *others: Any) -> Self:
+        """Make poses of rows, and of the attributes that follow.
+
+        Args:
+            rows: Stamp and time of recording [ns], pose (4, 4) and covariance (6, 6) of each.
+            others: `frame_id`, and the attributes of a derived class.
+        """
+        stamps, recorded, T, covariances = zip(*rows, strict=True) if rows else ((), (), (), ())
+        return cls(
+            np.array(stamps, np.int64),
+            np.array(recorded, np.int64),
+            np.array(T, float).reshape(-1, 4, 4),
+            np.array(covariances, float).reshape(-1, 6, 6),
+            *others,
+        )
+
 
 def read_poses(bag: Bag, topic: str | None) -> BagPoses:
     """Return the poses of a topic; none without a topic.
@@ -185,7 +202,7 @@ def read_poses(bag: Bag, topic: str | None) -> BagPoses:
         VisionError: If the poses are in different frames.
         BagError: If the bag is damaged.
     """
-    stamps, recorded, poses, covariances = [], [], [], []
+    rows = []
     frames: set[str] = set()
     left_out: list[ValueError] = []
     for _, at_ns, message in messages(bag, () if topic is None else (topic,)):
@@ -197,29 +214,22 @@ def read_poses(bag: Bag, topic: str | None) -> BagPoses:
         except (PoseError, MessageError) as error:
             left_out.append(error)
             continue
-        poses.append(T)
-        covariances.append(covariance)
-        stamps.append(stamp_ns(message.header.stamp))
-        recorded.append(at_ns)
+        rows.append((stamp_ns(message.header.stamp), at_ns, T, covariance))
         frames.add(message.header.frame_id)
     if len(frames) > 1:
         raise VisionError(
             f'{topic} in {bag.path} is in the frames {", ".join(sorted(frames))}: record one'
         )
-    report_left_out(bag, f'poses of {topic}', left_out, len(poses))
-    repeated = max((len(list(run)) for _, run in groupby(T.tobytes() for T in poses)), default=0)
+    report_left_out(bag, f'poses of {topic}', left_out, len(rows))
+    repeated = max(
+        (len(list(run)) for _, run in groupby(row[2].tobytes() for row in rows)), default=0
+    )
     if repeated >= REPEATED:
         sys.stderr.write(
             f'{bag.path}: {repeated} consecutive poses of {topic} are identical: some motion '
             'capture systems repeat the last pose of a body that they have lost\n'
         )
-    return BagPoses(
-        np.array(stamps, np.int64),
-        np.array(recorded, np.int64),
-        np.array(poses).reshape(-1, 4, 4),
-        np.array(covariances).reshape(-1, 6, 6),
-        next(iter(frames), ''),
-    )
+    return BagPoses.of(rows, next(iter(frames), ''))
 
 
 def report_left_out(bag: Bag, what: str, errors: list[ValueError], used: int) -> None:

@@ -21,9 +21,9 @@ from soft_arm_calibration.bags.recorded import (
     Tips,
     Topics,
     find_topics,
+    read_poses,
     read_pressures,
     read_tips,
-    read_truth,
 )
 from soft_arm_calibration.bags.track import Track, distances_m
 from soft_arm_control.tip.bias_filter import BiasFilter
@@ -94,7 +94,7 @@ def estimate(
     if pressures is None or not len(pressures.stamps_ns):
         left_out |= dict.fromkeys((*files.models, DYNAMIC, ESTIMATE), _NO_PRESSURES)
         pressures = None
-    truth_poses = read_truth(bag, topics.truth, files.robot)
+    truth_poses = read_poses(bag, topics.truth, files.robot)
     true_tip = None
     if truth is not None and not len(truth_poses.stamps_ns):
         raise BagError(f'{bag.path} holds no usable pose in {truth}: give another --truth')

@@ -11,6 +11,7 @@ from soft_arm_calibration.bags.bag_cameras import CameraChoice, CameraTopics, ca
 from soft_arm_calibration.bags.bag_frames import BagPoses
 from soft_arm_description.named_values import pressures_from_msg
 from soft_arm_description.robot import Robot
+from soft_arm_vision.calibration.camera_correction import correction_of
 from soft_arm_vision.calibration.mounting import Mounting
 from soft_arm_vision.frames import stamp_ns
 from soft_arm_vision.ring.detector import Detection
@@ -57,21 +58,14 @@ class Pressures:
 
 
 @dataclass(frozen=True)
-class Tips:
+class Tips(BagPoses):
     """Measured tips in the base frame.
 
     Attributes:
-        stamps_ns, recorded_ns: Times of the images and of their recording [ns], shape (n,).
-        T: Poses, shape (n, 4, 4).
-        covariances: Covariances of position and rotation [m, rad], shape (n, 6, 6).
         misses: Reason of each image without a tip.
         detections: Detections of the ring in the images by stamp [ns]; empty without images.
     """
 
-    stamps_ns: np.ndarray
-    recorded_ns: np.ndarray
-    T: np.ndarray
-    covariances: np.ndarray
     misses: list[str]
     detections: dict[int, Detection]
 
@@ -195,53 +189,33 @@ def read_tips(
         BagError: If the bag is damaged, or the poses are in another frame.
         VisionError: If the images cannot be used.
     """
-    stamps, recorded, poses, covariances = [], [], [], []
-    misses: list[str] = []
+    if topics.camera is None or files.mounting is None:
+        return Tips(**vars(read_poses(bag, topics.tip_pose, files.robot)), misses=[], detections={})
+    rows, misses = [], []
     detections: dict[int, Detection] = {}
-    if topics.camera is not None and files.mounting is not None:
-        tracker = files.new_tracker(files.mounting)
-        frames = bag_frames.read_frames(bag, files.camera, topics.camera, files.correction)
-        for frame in frames:
-            sight = tracker.track(frame.rgb, frame.depth_m, frame.intrinsics)
-            if isinstance(tracker, RingTracker):
-                detections[frame.stamp_ns] = tracker.detection
-            if sight.T_base_tip is None:
-                misses.append(sight.trouble)
-            else:
-                stamps.append(frame.stamp_ns)
-                recorded.append(frame.recorded_ns)
-                poses.append(sight.T_base_tip)
-                covariances.append(sight.covariance)
-            report()
-    else:
-        read = bag_frames.read_poses(bag, topics.tip_pose)
-        _check_frame(bag, topics.tip_pose, read.frame_id, files.robot)
-        stamps, recorded = list(read.stamps_ns), list(read.recorded_ns)
-        poses, covariances = list(read.T), list(read.covariances)
-    return Tips(
-        np.array(stamps, np.int64),
-        np.array(recorded, np.int64),
-        np.array(poses, float).reshape(-1, 4, 4),
-        np.array(covariances, float).reshape(-1, 6, 6),
-        misses,
-        detections,
-    )
+    tracker, correction = files.new_tracker(files.mounting), correction_of(files.rig)
+    for frame in bag_frames.read_frames(bag, files.rig.camera, topics.camera, correction):
+        sight = tracker.track(frame.rgb, frame.depth_m, frame.intrinsics)
+        if isinstance(tracker, RingTracker):
+            detections[frame.stamp_ns] = tracker.detection
+        if sight.T_base_tip is None:
+            misses.append(sight.trouble)
+        else:
+            rows.append((frame.stamp_ns, frame.recorded_ns, sight.T_base_tip, sight.covariance))
+        report()
+    return Tips.of(rows, files.mounting.base_frame, misses, detections)
 
 
-def read_truth(bag: Bag, topic: str | None, robot: Robot) -> BagPoses:
-    """Return the true poses, none without a topic.
+def read_poses(bag: Bag, topic: str | None, robot: Robot) -> BagPoses:
+    """Return the poses of a topic in the arm's base frame, none without a topic.
 
     Raises:
-        BagError: If the bag is damaged, or the poses are in another frame than the arm's base.
+        BagError: If the bag is damaged, or the poses are in another frame.
     """
     poses = bag_frames.read_poses(bag, topic)
-    _check_frame(bag, topic, poses.frame_id, robot)
-    return poses
-
-
-def _check_frame(bag: Bag, topic: str | None, frame: str, robot: Robot) -> None:
-    if frame not in ('', robot.base.frame):
+    if poses.frame_id not in ('', robot.base.frame):
         raise BagError(
-            f'{topic} in {bag.path} is in frame {frame[:60]!r}, the base of {robot.name} is '
-            f'{robot.base.frame!r}: record it in that frame, or give the --robot of the bag'
+            f'{topic} in {bag.path} is in frame {poses.frame_id[:60]!r}, the base of {robot.name} '
+            f'is {robot.base.frame!r}: record it in that frame, or give the --robot of the bag'
         )
+    return poses
