@@ -2,6 +2,8 @@
 
 import csv
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,3 +80,25 @@ def need(columns: tuple[str, ...], wanted: tuple[str, ...]) -> None:
     for name in wanted:
         if name not in columns:
             raise CsvFileError(f'column {name!r} is missing; the columns are {",".join(wanted)}')
+
+
+@contextmanager
+def csv_rows(
+    path: str | Path, error: type[Exception], *wanted: str
+) -> Iterator[tuple[tuple[str, ...], list[Row]]]:
+    """Give columns and rows of a file; raise what is wrong with them, also in the body.
+
+    Args:
+        path: The file.
+        error: What is raised in place of OSError and CsvFileError; it names the file.
+        wanted: Columns that it must have.
+    """
+    try:
+        columns, rows = read_csv(path)
+        need(columns, wanted)
+        yield columns, rows
+    except OSError as failure:
+        names = f' with the columns {",".join(wanted)}' if wanted else ''
+        raise error(f'{path}: {failure.strerror}; give a CSV file{names}') from failure
+    except CsvFileError as failure:
+        raise error(f'{path}: {failure}') from failure

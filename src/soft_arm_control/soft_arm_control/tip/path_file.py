@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from soft_arm_control.errors import PathFileError
-from soft_arm_io.csv_file import CsvFileError, Row, need, read_csv
+from soft_arm_io.csv_file import CsvFileError, Row, csv_rows
 
 COLUMNS = ('time_s', 'x_m', 'y_m', 'z_m')
 MAX_COORDINATE_M = 10.0
@@ -21,9 +21,7 @@ def read_path(path: Path) -> tuple[list[float], list[list[float]]]:
     Raises:
         PathFileError: If a column, a number or a time is missing or wrong; names the line.
     """
-    try:
-        columns, rows = read_csv(path)
-        need(columns, COLUMNS)
+    with csv_rows(path, PathFileError, *COLUMNS) as (_, rows):
         if not 1 <= len(rows) <= MAX_POINTS:
             raise CsvFileError(f'{len(rows)} waypoints: give 1 to {MAX_POINTS}')
         times_s: list[float] = []
@@ -33,8 +31,6 @@ def read_path(path: Path) -> tuple[list[float], list[list[float]]]:
             _check(row, time_s, point_m, times_s[-1] if times_s else None)
             times_s.append(time_s)
             points_m.append(point_m)
-    except CsvFileError as error:
-        raise PathFileError(f'{path}: {error}') from error
     return times_s, points_m
 
 

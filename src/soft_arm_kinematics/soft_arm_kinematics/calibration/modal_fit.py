@@ -20,7 +20,7 @@ from numpy.polynomial import Legendre, Polynomial
 from numpy.polynomial.polynomial import polyvander
 from scipy.optimize import least_squares
 
-from soft_arm_io.csv_file import CsvFileError, need, read_csv
+from soft_arm_io.csv_file import csv_rows
 from soft_arm_kinematics.errors import KinematicsError
 from soft_arm_kinematics.segments.modal import UNIT_NODES, UNIT_WEIGHTS, ModalModel
 
@@ -146,18 +146,10 @@ def read_shapes(path: Path) -> dict[float, np.ndarray]:
         KinematicsError: If the file cannot be read, a column is missing or a value is not a number.
     """
     points: dict[float, list] = {}
-    try:
-        columns, rows = read_csv(path)
-        need(columns, ('pressure_pa', 'x_m', 'z_m'))
+    with csv_rows(path, KinematicsError, 'pressure_pa', 'x_m', 'z_m') as (_, rows):
         for row in rows:
             point = row.number('x_m'), row.number('z_m')
             points.setdefault(row.number('pressure_pa'), []).append(point)
-    except OSError as error:
-        raise KinematicsError(
-            f'{path}: {error.strerror}; give a CSV file with the columns pressure_pa,x_m,z_m'
-        ) from error
-    except CsvFileError as error:
-        raise KinematicsError(f'{path}: {error}') from error
     return {pressure_pa: np.array(values) for pressure_pa, values in points.items()}
 
 

@@ -23,7 +23,7 @@ from soft_arm_description.rig import Devices, Rig
 from soft_arm_description.robot import Robot
 from soft_arm_description.segments import BellowsSegment, Name
 from soft_arm_description.segments import PressureLength as Points
-from soft_arm_io.csv_file import CsvFileError, need, read_csv
+from soft_arm_io.csv_file import csv_rows
 from soft_arm_kinematics.calibration.curve_families import Exponential, Family
 from soft_arm_kinematics.calibration.curve_fit import CurveFit, fit_best
 from soft_arm_kinematics.errors import CurveError
@@ -263,21 +263,13 @@ def read_points(
         CurveError: If the file cannot be read, a column is missing or a value is not a finite
             number.
     """
-    wanted = name_column, 'pressure_pa', value_column
     points: dict[str, list[tuple[float, ...]]] = {}
-    try:
-        columns, rows = read_csv(path)
-        need(columns, wanted)
+    wanted = name_column, 'pressure_pa', value_column
+    with csv_rows(path, CurveError, *wanted) as (columns, rows):
         for row in rows:
             rising = [row.one_of('branch', 'up', 'down') == 'up'] if 'branch' in columns else []
             point = row.number('pressure_pa'), row.number(value_column), *rising
             points.setdefault(row.texts[name_column], []).append(point)
-    except OSError as error:
-        raise CurveError(
-            f'{path}: {error.strerror}; give a CSV file with the columns {",".join(wanted)}'
-        ) from error
-    except CsvFileError as error:
-        raise CurveError(f'{path}: {error}') from error
     return {
         name: tuple(np.array(column) for column in zip(*values, strict=True))
         for name, values in points.items()

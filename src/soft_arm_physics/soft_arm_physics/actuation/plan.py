@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from soft_arm_description.segments.values import Coordinate
-from soft_arm_io.csv_file import CsvFileError, read_csv
+from soft_arm_io.csv_file import CsvFileError, csv_rows
 from soft_arm_physics.actuation.formula import parse_formula
 from soft_arm_physics.errors import PhysicsError
 from soft_arm_physics.simulated_robot import SimulatedRobot
@@ -99,8 +99,7 @@ class ActuationPlan:
             raise PhysicsError(
                 f'{path!r} is neither NAME=FORMULA nor a file; names are {self._known}'
             )
-        try:
-            columns, rows = read_csv(path)
+        with csv_rows(path, PhysicsError) as (columns, rows):
             if 'time_s' not in columns or not rows:
                 raise CsvFileError('needs a column time_s and at least one row')
             by_column = {
@@ -118,8 +117,6 @@ class ActuationPlan:
                     raise CsvFileError(f'unknown column {column!r}: give one of {known}')
                 values = np.array([row.number(column) for row in rows])
                 self._add(by_column[column], _interpolation(time_s, values))
-        except CsvFileError as error:
-            raise PhysicsError(f'{path}: {error}') from error
 
     def values(self, time_s: np.ndarray) -> dict[str, np.ndarray]:
         """Actuation of each robot at times [s] (m,), each (m, n).

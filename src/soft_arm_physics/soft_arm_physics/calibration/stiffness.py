@@ -15,7 +15,7 @@ from scipy.special import ellipe, ellipeinc, ellipk, ellipkinc
 from scipy.stats import t as student_t
 
 from soft_arm_description.segments import TorqueSegment
-from soft_arm_io.csv_file import CsvFileError, need, read_csv
+from soft_arm_io.csv_file import csv_rows
 from soft_arm_physics.errors import PhysicsError
 
 MIN_POINTS = 3
@@ -57,15 +57,11 @@ def read_pairs(path: str | Path, *columns: str) -> tuple[np.ndarray, np.ndarray]
     """Two columns of a CSV as arrays of shape (points,).
 
     Raises:
-        OSError: If it cannot be read.
-        PhysicsError: If a column is missing or not a number, or points are too few or equal.
+        PhysicsError: If it cannot be read, a column is missing or not a number, or points are too
+            few or equal.
     """
-    try:
-        names, rows = read_csv(path)
-        need(names, columns)
+    with csv_rows(path, PhysicsError, *columns) as (_, rows):
         first, second = (np.array([row.number(c) for row in rows]) for c in columns)
-    except CsvFileError as error:
-        raise PhysicsError(f'{path}: {error}') from error
     if len(first) < MIN_POINTS or np.ptp(first) == 0.0:
         raise PhysicsError(
             f'{path}: {len(first)} points with {columns[0]} {np.unique(first)[:1]}: give at least '

@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from soft_arm_io.csv_file import CsvFileError, need, read_csv
+from soft_arm_io.csv_file import CsvFileError, csv_rows
 from soft_arm_io.fields import Number
 from soft_arm_io.yaml_file import YamlFileError, checked, read_yaml
 from soft_arm_vision.errors import VisionError
@@ -47,16 +47,10 @@ def read_correspondences(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray
     Raises:
         VisionError: If the file cannot be read, a column is missing or a value is not a number.
     """
-    try:
-        columns, rows = read_csv(path)
-        need(columns, COLUMNS)
+    with csv_rows(path, VisionError, *COLUMNS) as (_, rows):
         values = np.array([[row.number(name) for name in COLUMNS] for row in rows]).reshape(
             -1, len(COLUMNS)
         )
         if (np.abs(values[:, 0]) > 1e6).any():
             raise CsvFileError('a place is beyond 1e6: number the places 0, 1, 2 ..')
-    except OSError as error:
-        raise VisionError(f'points {path}: {error.strerror}') from error
-    except CsvFileError as error:
-        raise VisionError(f'points {path}: {error}') from error
     return values[:, 4:7], values[:, 1:4], values[:, 0].astype(int)

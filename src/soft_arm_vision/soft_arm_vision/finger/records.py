@@ -19,7 +19,7 @@ from typing_extensions import TypedDict
 
 from soft_arm_description.rig import Devices
 from soft_arm_description.robot import Robot
-from soft_arm_io.csv_file import CsvFileError, Row, need, read_csv
+from soft_arm_io.csv_file import CsvFileError, csv_rows
 from soft_arm_io.fields import Number
 from soft_arm_io.yaml_file import YamlFileError, checked, read_yaml, shown, write_yaml
 from soft_arm_vision.clouds.cloud import depth_in_millimetres
@@ -72,13 +72,11 @@ def read_pictures(path: Path) -> list[PictureRecord]:
         VisionError: If the file cannot be read, lacks a column or has an invalid value.
     """
     records = []
-    try:
-        for row in _read(path, PICTURE_COLUMNS):
+    with csv_rows(path, VisionError, *PICTURE_COLUMNS) as (_, rows):
+        for row in rows:
             rising = row.one_of('branch', 'up', 'down') == 'up'
             pictures = path.parent / row.texts['colour'], path.parent / row.texts['depth']
             records.append(PictureRecord(row.number('pressure_pa'), rising, *pictures))
-    except CsvFileError as error:
-        raise VisionError(f'{path}: {error}') from error
     if not records:
         raise VisionError(f'{path}: no records: the columns are {",".join(PICTURE_COLUMNS)}')
     return records
@@ -218,8 +216,8 @@ def read_clicks(path: Path, robot: Robot) -> dict[str, np.ndarray]:
     """
     lines = [REFERENCE, *robot.segment_names]
     clicked: dict[str, dict[str, np.ndarray]] = {}
-    try:
-        for row in _read(path, CLICK_COLUMNS):
+    with csv_rows(path, VisionError, *CLICK_COLUMNS) as (_, rows):
+        for row in rows:
             line = row.one_of('line', *lines)
             ends = np.array([row.number(key) for key in CLICK_COLUMNS[2:]]).reshape(2, 2)
             if np.abs(ends).max() > 1e5 or np.linalg.norm(ends[1] - ends[0]) < 2.0:
@@ -228,8 +226,6 @@ def read_clicks(path: Path, robot: Robot) -> dict[str, np.ndarray]:
                     'apart: click its two ends'
                 )
             clicked.setdefault(row.texts['colour'], {})[line] = ends
-    except CsvFileError as error:
-        raise VisionError(f'{path}: {error}') from error
     common = clicked.pop(EVERY, {})
     found = {}
     for picture, own in clicked.items():
@@ -253,14 +249,3 @@ def append_clicks(path: Path, robot: Robot, picture: str, lines_px: np.ndarray) 
             [REFERENCE, *robot.segment_names], lines_px.reshape(-1, 4), strict=True
         ):
             file.write(','.join([picture, name, *(f'{value:.2f}' for value in ends)]) + '\n')
-
-
-def _read(path: Path, wanted: tuple[str, ...]) -> list[Row]:
-    try:
-        columns, rows = read_csv(path)
-        need(columns, wanted)
-    except OSError as error:
-        raise VisionError(f'{path}: {error.strerror}; give a CSV file') from error
-    except CsvFileError as error:
-        raise VisionError(f'{path}: {error}') from error
-    return rows
