@@ -113,7 +113,8 @@ def _frames(
 
     with CameraSession(options.camera, camera=rig.camera, correction=correction) as session:
         session.check_devices(rig.name, rig.devices)
-        yield session.frames(options.duration_s), session.watch.devices
+        yield session.frames(options.duration_s), rig.devices
+        session.check_devices(rig.name, rig.devices)  # by now every node has been discovered
 
 
 def _measurement(

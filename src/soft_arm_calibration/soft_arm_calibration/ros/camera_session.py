@@ -5,8 +5,9 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+from soft_arm_description.rig import VIRTUAL
 from soft_arm_node_kit.graph import ARM_EMULATION, DeviceWatch
-from soft_arm_node_kit.session import Session
+from soft_arm_node_kit.session import DISCOVERY_TIMEOUT_S, Session
 from soft_arm_vision.errors import VisionError
 from soft_arm_vision.frames import Frame
 from soft_arm_vision.intrinsics import Intrinsics
@@ -82,6 +83,8 @@ class CameraSession(Session):
                 f'{cameras} nodes publish {self._topics}/color/camera_info: stop all but the '
                 'camera that is calibrated'
             )
+        if devices == VIRTUAL:
+            self.holds(self.watch.emulated, DISCOVERY_TIMEOUT_S)
         if mismatch := self.watch.mismatch(rig, devices):
             raise VisionError(f'{mismatch}; nothing was saved')
 

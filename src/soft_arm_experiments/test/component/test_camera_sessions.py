@@ -1,5 +1,6 @@
 """Sessions beside a node that plays a camera: they see what the tip tracker would."""
 
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,11 @@ from soft_arm_calibration.ros.camera_session import CameraSession
 from soft_arm_calibration.ros.jig_session import ring_centre_m
 from soft_arm_description.rig import RigCamera
 from soft_arm_description.robot import load_robot
+from soft_arm_msgs.srv import PlaceRing
 from soft_arm_node_kit import qos
 from soft_arm_sim.ros.conversions import image_message
 from soft_arm_vision.calibration.camera_correction import CameraCorrection
+from soft_arm_vision.errors import VisionError
 from soft_arm_vision.ring.detector import RingDetector
 from softarm_cli.bags.file import open_bag
 from system_testing.probe import Probe
@@ -74,3 +77,21 @@ def test_a_running_camera_is_read_in_its_unit(camera):
         frame = next(session.frames(5.0))
     np.testing.assert_array_equal(frame.rgb, camera.rgb)
     np.testing.assert_allclose(frame.depth_m, camera.depth_m, atol=1e-6)
+
+
+def test_devices_that_are_discovered_late_are_known(ros_domain):
+    with Probe('camera') as probe:
+        play(recorded(), probe)
+        probe.spin()
+
+        def emulate():
+            probe.create_service(PlaceRing, 'place_ring', lambda _, answer: answer)
+
+        with CameraSession(camera=RigCamera(depth_unit_m=UNIT_M)) as session:
+            session.check_devices('lab', 'real')
+            later = threading.Timer(0.5, probe.called, (emulate,))
+            later.start()
+            session.check_devices('virtual', 'virtual')
+            later.join()
+            with pytest.raises(VisionError, match='/camera emulates its devices'):
+                session.check_devices('lab', 'real')
