@@ -106,6 +106,22 @@ def test_a_real_camera_of_unknown_pose_publishes_no_frames(tip_source, scratch, 
     processes = describe(LAUNCH / 'rig.launch.xml', given, scratch).processes
     [camera] = [p for p in processes if p.package == 'realsense2_camera']
     assert camera.parameters['publish_tf'] is (tip_source != 'none')
+    assert '/tf_static:=/tf_static' in camera.command
+
+
+def test_frames_by_which_depth_is_aligned_make_no_second_root(scratch, install, tmp_path):
+    install('realsense2_camera', 'realsense2_camera_node')
+    rig = shutil.copytree(load_rig('lab').folder, tmp_path / 'bench')
+    with (rig / 'rig.yaml').open('a') as file:
+        file.write('camera: {align_depth: true}\n')
+    given = {'rig': str(rig), 'tip_source': 'none', 'control': 'false', 'camera_name': 'left'}
+    processes = describe(LAUNCH / 'rig.launch.xml', given, scratch).processes
+    [camera] = [p for p in processes if p.package == 'realsense2_camera']
+    assert camera.parameters['publish_tf'] is True
+    assert '/tf_static:=/camera/left/tf_static' in camera.command
+    processes = describe(LAUNCH / 'sim.launch.xml', given, scratch).processes
+    [virtual] = [p for p in processes if p.node == '/soft_arm/virtual_rig']
+    assert virtual.parameters['camera_frames'] is False
 
 
 @pytest.mark.parametrize('file', ['sim', 'cell', 'squid'])

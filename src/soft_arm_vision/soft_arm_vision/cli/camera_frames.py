@@ -17,8 +17,8 @@ def main(argv: list[str] | None = None) -> int:
     parser = CommandLine(
         prog='camera_frames',
         description=f"Print how a camera's frames belong to the tf tree: {ATTACHED} to the arm's "
-        f'base frame by the extrinsics; without usable extrinsics {NONE}, or {SEPARATE} if depth '
-        'is aligned by them (align_depth).',
+        f'base frame by the extrinsics; without usable extrinsics {NONE}, or {SEPARATE}, on '
+        "the camera's topic tf_static alone, if depth is aligned by them (align_depth).",
     )
     parser.add_argument('rig', help='name of a rig, or path of its folder')
     parser.add_argument('robot', help='name of a shipped robot or path of a robot file')
@@ -36,7 +36,7 @@ def _print_kind(options: Namespace) -> int:
             )
     except CalibrationError as error:
         kind = SEPARATE if rig.camera.align_depth else NONE
-        effect = 'are a separate tf tree' if kind == SEPARATE else 'are not published'
+        effect = 'are not in /tf_static' if kind == SEPARATE else 'are not published'
         print(f"the camera's frames {effect}: {error}", file=sys.stderr)
     print(kind, end='')
     return 0

@@ -8,6 +8,7 @@ from rclpy.node import Node
 from rclpy.time import Time
 from sensor_msgs.msg import CameraInfo, Image
 from std_msgs.msg import Header
+from tf2_msgs.msg import TFMessage
 from tf2_ros import Buffer, TransformException, TransformListener
 
 from soft_arm_description.poses import pose_matrix
@@ -30,7 +31,8 @@ class CameraInput:
             colour image, and with the frame or the error why the pair gives none.
         namespace: Of the camera's topics, with its slash at the end; empty: the node's.
         camera: How the camera publishes depth. What its driver does not align is aligned here, by
-            `depth/camera_info` and the pose of one camera in the other in tf.
+            `depth/camera_info` and the pose of one camera in the other, in tf or on the camera's
+            topic `tf_static`.
         depth_topic: Topic of depth; None: of a RealSense.
         keep_all: See `NewestPair`.
         options: Options of `FrameSource`.
@@ -65,6 +67,9 @@ class CameraInput:
         if align:
             self._buffer = Buffer()
             self._listener = TransformListener(self._buffer, node)
+            node.create_subscription(
+                TFMessage, f'{namespace}tf_static', self._take_frames, qos.LATCHED
+            )
             topics.append((CameraInfo, 'depth/camera_info', self._source.take_depth_info))
         for kind, topic, take in topics:
             node.create_subscription(kind, f'{namespace}{topic}', take, qos.SENSOR)
@@ -78,6 +83,10 @@ class CameraInput:
     def frame_id(self) -> str | None:
         """Frame of the colour images; None while it is unknown."""
         return self._source.frame_id
+
+    def _take_frames(self, message: TFMessage) -> None:
+        for transform in message.transforms:
+            self._buffer.set_transform_static(transform, 'camera')
 
     def _on_pair(self, colour: Image, depth: Image) -> None:
         found: Frame | VisionError

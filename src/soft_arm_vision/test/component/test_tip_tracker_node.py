@@ -141,7 +141,8 @@ def test_depth_is_corrected_by_the_scale_of_the_rig(tmp_path, render_ring):
     np.testing.assert_allclose([position.x, position.y, position.z], truth, atol=1e-3)
 
 
-def test_depth_from_its_own_camera_is_aligned_here(tmp_path, render_ring):
+@pytest.mark.parametrize('topic', ['/tf_static', '/soft_arm/tf_static'])
+def test_depth_from_its_own_camera_is_aligned_here(topic, tmp_path, render_ring):
     beside_m = np.array([0.015, 0.002, -0.001])  # the depth camera in the colour camera's frame
     frame, seen_beside = render_ring(CENTRE, AXIS), render_ring(CENTRE - beside_m, AXIS)
     # A tenth of a millimetre per step, as cameras for short distances have.
@@ -165,8 +166,8 @@ def test_depth_from_its_own_camera_is_aligned_here(tmp_path, render_ring):
         beside.transform.translation.x, beside.transform.translation.y = beside_m[:2]
         beside.transform.translation.z = beside_m[2]
         beside.transform.rotation.w = 1.0
-        broadcaster = StaticTransformBroadcaster(graph)
-        broadcaster.sendTransform(beside)
+        frames = graph.create_publisher(TFMessage, topic, qos.LATCHED)
+        frames.publish(TFMessage(transforms=[beside]))
         graph.wait(lambda: graph.poses, each=send)
         position = graph.poses[-1].pose.pose.position
     truth = T_BASE_CAMERA[:3, :3] @ frame.centre + T_BASE_CAMERA[:3, 3]
