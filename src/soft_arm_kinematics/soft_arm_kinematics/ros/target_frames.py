@@ -49,7 +49,8 @@ class TargetFrames:
         """
         T = self.pose_in_base(header)
         rotation, origin_m = T[:3, :3], T[:3, 3]
-        return rotation @ np.asarray(point_m) + origin_m, rotation @ np.asarray(direction)
+        with np.errstate(all='ignore'):  # numbers that are not finite are refused by the caller
+            return rotation @ np.asarray(point_m) + origin_m, rotation @ np.asarray(direction)
 
     def pose_in_base(self, header: Header) -> np.ndarray:
         """Return the pose of the header's frame in the base frame, (4, 4); raises as `to_base`."""

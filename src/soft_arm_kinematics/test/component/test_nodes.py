@@ -125,8 +125,10 @@ def test_present_lengths_default_to_the_measured_pressures(graph):
     [
         ((0.0, 0.0, 1.0), SolveIK.Response.OUTSIDE_WORKSPACE, '610.000 mm'),
         ((float('nan'), 0.0, 0.2), SolveIK.Response.INVALID_TARGET, 'finite'),
+        ((float('inf'), 0.0, 0.2), SolveIK.Response.INVALID_TARGET, 'finite'),
     ],
 )
+@pytest.mark.filterwarnings('error::RuntimeWarning')
 def test_refusals_have_a_code_and_one_line(graph, target, code, word):
     answer = graph.ask(*target)
     assert answer.error_code == code and word in answer.error_msg and not answer.solutions
