@@ -6,7 +6,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import ExitStack
 from typing import Any
 
 import rclpy
@@ -26,19 +26,22 @@ def run(make_node: Callable[[], Node], args: list[str] | None = None) -> int:
 
     A node that owns a device or a thread releases it in `destroy_node`, which is called in every
     case. Bad input at start (ROS arguments, ValueError or OSError from the node's construction)
-    gives one line on stderr and exit code 2. If another process runs a node of the same name, or
-    publishes a topic that this one must publish alone, it is exit code 1: starting again may help.
+    gives one line on stderr and exit code 2. If another process runs a node of the same name, as
+    this one or as its companion, or publishes a topic that this one must publish alone, it is exit
+    code 1: starting again may help.
     """
     name = node_of(sys.argv if args is None else args)
     try:
-        with hold(name, domain_of(os.environ)) if name else nullcontext():
-            return _run(make_node, args)
+        with ExitStack() as names:
+            if name:
+                names.enter_context(hold(name, domain_of(os.environ)))
+            return _run(make_node, args, names)
     except AlreadyRunsError as error:
         sys.stderr.write(f'{error}\n')
         return 1
 
 
-def _run(make_node: Callable[[], Node], args: list[str] | None) -> int:
+def _run(make_node: Callable[[], Node], args: list[str] | None, names: ExitStack) -> int:
     stopping = False
 
     def stop(_number: int, _frame: object) -> None:
@@ -55,9 +58,12 @@ def _run(make_node: Callable[[], Node], args: list[str] | None) -> int:
     executor, node = None, None
     try:
         node = make_node()
+        companions = getattr(node, 'companions', ())
+        for each in companions:
+            names.enter_context(hold(each.get_fully_qualified_name(), domain_of(os.environ)))
         in_order = any(node.guards) or node.get_parameter('use_sim_time').value
         executor = make_executor(in_order)
-        for each in (node, *getattr(node, 'companions', ())):
+        for each in (node, *companions):
             _refuse_impossible_requests(each)
             executor.add_node(each)
         while not stopping and rclpy.ok():  # type: ignore[attr-defined]

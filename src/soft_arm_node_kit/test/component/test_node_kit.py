@@ -1,5 +1,6 @@
 """The kit against real rclpy: parameters refuse, runner ends cleanly."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from std_msgs.msg import Empty
 
 from soft_arm_node_kit import qos
 from soft_arm_node_kit.node import LifecycleNode, Node
+from soft_arm_node_kit.node_names import domain_of, hold
 from soft_arm_node_kit.parameters import ParameterError, declare, parameter
 
 
@@ -131,6 +133,7 @@ from soft_arm_node_kit.runner import run
 class Example(Node):
     def __init__(self):
         super().__init__('example')
+        if 'camera' in sys.argv: self.companions = (Node('camera', use_global_arguments=False),)
         if 'bad' in sys.argv: raise ValueError('port 0 is outside [1, 65535]')
         print('up', flush=True)
     def destroy_node(self):
@@ -172,6 +175,13 @@ def test_a_second_process_of_a_node_ends_before_it_makes_the_node():
         assert second.stderr.startswith('/only already runs in ROS domain ')
         assert f'(pid {first.pid})' in second.stderr
         assert first.poll() is None
+
+
+def test_a_process_ends_whose_companion_runs_in_another_one():
+    with hold('/camera', domain_of(os.environ)):
+        second = ended(NODE, 'camera')
+    assert (second.returncode, second.stdout) == (1, 'up\nclosed\n')
+    assert second.stderr.startswith('/camera already runs in ROS domain ')
 
 
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
