@@ -28,7 +28,9 @@ def status(link: Link, phase: str, stale_after_s: float) -> tuple[bytes, str, di
         level = diagnostics.OK
     else:
         level = diagnostics.WARN if known.link == UP else diagnostics.ERROR
-    if not connected:
+    if phase == 'finalized':
+        message = f'{phase}: start the node again'
+    elif not connected:
         message = f'{phase}: configure and activate the node, or set its parameter autostart'
     elif known.link != UP:
         message = f'link {known.link} {known.error[:180]}: {_REMEDIES[known.link]}'

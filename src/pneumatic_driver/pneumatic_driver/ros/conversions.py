@@ -71,6 +71,8 @@ def driver_status(
     elif latest and not latest.vented and not driver.armed:
         level, message = diagnostics.WARN, f'{phase}, another client drives the device'
         remedy = f'end the other client; {remedy}'
+    elif phase == 'finalized':
+        remedy = 'start the node again'
     values = {
         'state': phase,
         'ready': phase == 'active' and driver.armed,

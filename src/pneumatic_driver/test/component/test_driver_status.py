@@ -17,6 +17,7 @@ def test_a_shutdown_from_active_blames_no_other_client(tcp_rig, make_driver):
     for _ in range(20):
         driver = moving(recorder, tcp_rig)
         driver.disconnect()
-        level, message, _ = driver_status(driver, '/driver', 'finalized', '', time.monotonic())
+        level, message, values = driver_status(driver, '/driver', 'finalized', '', time.monotonic())
         assert (level, message) == (diagnostics.OK, 'finalized')
+        assert values['remedy'] == 'start the node again'
     assert recorder.reasons == []
