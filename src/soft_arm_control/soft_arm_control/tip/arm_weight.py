@@ -1,6 +1,8 @@
-"""Point masses of a bellows arm, and how gravity acts on its arcs.
+"""Masses of a bellows arm, and how gravity acts on its arcs.
 
-The masses are at the ends of the arm's sections. Gravity acts along -z of the base's parent frame.
+The masses are at the ends of the arm's sections, and turn with them. A body's kinetic energy by its
+turning across z, m k^2 |d(e_z)/dt|^2 / 2, is that of a mass m at the place k e_z, with its radius
+of gyration k. Gravity acts along -z of the base's parent frame.
 Derivatives by the arcs a = (u_x, u_y, ell) of all segments are finite differences.
 """
 
@@ -24,7 +26,9 @@ class ArmWeight:
 
     Attributes:
         matrix: B (n, c): lengths [m] of the actuators = B @ arcs.
-        masses_kg: At the section poses of the arm and at its tip, (masses,).
+        masses_kg: At the section poses of the arm and at its tip, and again those that turn with
+            them, (2 masses,).
+        heavy_kg: The same, without those that only turn, (2 masses,).
         gravity_m_s2: In the base frame, (3,).
     """
 
@@ -34,8 +38,11 @@ class ArmWeight:
         self.matrix = arm.lengths_from_arcs(units).T
         if modes is not None:
             self.matrix = self.matrix @ modes
-        self.masses_kg = _masses_kg(arm)
-        self.masses_kg[-1] += payload_kg
+        masses_kg, moments_kg_m2 = _masses(arm)
+        masses_kg[-1] += payload_kg
+        self._gyration_m = np.sqrt(moments_kg_m2 / np.maximum(masses_kg, 1e-12))
+        self.masses_kg = np.tile(masses_kg, 2)
+        self.heavy_kg = np.concatenate([masses_kg, np.zeros_like(masses_kg)])
         self.gravity_m_s2 = arm.base_pose[:3, :3].T @ [0.0, 0.0, -GRAVITY_M_S2]
         self._steps = np.tile([STEP_RAD, STEP_RAD, STEP_M], self.matrix.shape[1] // 3)
         changes = np.diag(self._steps)
@@ -50,7 +57,7 @@ class ArmWeight:
         )
 
     def places(self, arcs: np.ndarray, mixed: bool = True) -> np.ndarray:
-        """Return the places of the masses [m], (..., changes, masses, 3), at and about arcs.
+        """Return the places of the masses [m], (..., changes, 2 masses, 3), at and about arcs.
 
         Args:
             arcs: Arcs, (..., c).
@@ -58,12 +65,18 @@ class ArmWeight:
         """
         changes = self._changes if mixed else self._changes[: 1 + 2 * len(self._steps)]
         shapes = self._arm.at((arcs[..., None, :] + changes) @ self.matrix.T)
-        tips_m = shapes.tip_pose[..., None, :3, 3]
-        return np.concatenate([shapes.section_poses[..., :3, 3], tips_m], axis=-2)
+        poses = np.concatenate([shapes.section_poses, shapes.tip_pose[..., None, :, :]], axis=-3)
+        turning_m = self._gyration_m[:, None] * poses[..., :3, 2]
+        return np.concatenate([poses[..., :3, 3], turning_m], axis=-2)
+
+    @property
+    def tip(self) -> int:
+        """Index of the tip among the places."""
+        return len(self.masses_kg) // 2 - 1
 
     def gravity(self, places_m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return gradient (..., c) and Hessian (..., c, c) of the potential by the arcs."""
-        energies_j = -(places_m @ self.gravity_m_s2) @ self.masses_kg
+        energies_j = -(places_m @ self.gravity_m_s2) @ self.heavy_kg
         n, h, (i, j) = len(self._steps), self._steps, self._pairs
         changes_j = energies_j[..., 1:] - energies_j[..., :1]
         up, down, both = np.split(changes_j, [n, 2 * n], axis=-1)
@@ -74,7 +87,7 @@ class ArmWeight:
         return (up - down) / (2.0 * h), hessian
 
     def jacobians(self, places_m: np.ndarray) -> np.ndarray:
-        """Return the derivatives of the places by the arcs, (..., c, masses, 3)."""
+        """Return the derivatives of the places by the arcs, (..., c, 2 masses, 3)."""
         n = len(self._steps)
         moved_m = places_m[..., 1 : n + 1, :, :] - places_m[..., n + 1 : 2 * n + 1, :, :]
         return moved_m / (2.0 * self._steps[:, None, None])
@@ -86,21 +99,40 @@ class ArmWeight:
         return flat @ np.swapaxes(flat, -1, -2)
 
 
-def _masses_kg(arm: BellowsArm) -> np.ndarray:
-    """Return the masses [kg] at the section poses of the arm and at its tip."""
-    found = [0.0]
+def _masses(arm: BellowsArm) -> tuple[np.ndarray, np.ndarray]:
+    """Return masses [kg] and their moments of inertia across z [kg m^2], at the same places.
+
+    The places are the section poses of the arm and its tip. The moments are those of cylinders,
+    less what a mass that is divided between two places has already.
+    """
+    found = [np.zeros(2)]
     for segment in arm.robot.segments:
         if not isinstance(segment, BellowsSegment):  # never: the arm has checked it
             continue
+        section_m = segment.natural_length_m / segment.sections
         section_kg = segment.mass_kg / segment.sections
-        found[-1] += section_kg / 2.0
-        found += [section_kg] * (segment.sections - 1) + [section_kg / 2.0]
-        end = len(found) - 1
+        section = _cylinder(section_kg, segment.actuators.centre_radius_m, section_m)
+        section[1] -= section_kg * section_m**2 / 4.0
+        found[-1] = found[-1] + section / 2.0
+        found += [section] * (segment.sections - 1) + [section / 2.0]
+        end, disc = len(found) - 1, segment.disc
         if segment.rigid_length_m > 0.0:
-            found.append(0.0)
+            found.append(np.zeros(2))
         # The middle of the disc lies between the last two places of the section.
-        back = segment.disc.thickness_m / 2.0 * segment.sections / segment.natural_length_m
-        found[end] += (1.0 - min(back, 1.0)) * segment.disc.mass_kg
-        found[end - 1] += min(back, 1.0) * segment.disc.mass_kg
-    at_tip = [part.mass_kg for part in (arm.robot.ring, arm.robot.tip) if part is not None]
-    return np.array([*found, sum(at_tip)])
+        back = min(disc.thickness_m / 2.0 / section_m, 1.0)
+        whole = _cylinder(disc.mass_kg, disc.radius_m, disc.thickness_m)
+        whole[1] -= disc.mass_kg * back * (1.0 - back) * section_m**2
+        found[end] = found[end] + (1.0 - back) * whole
+        found[end - 1] = found[end - 1] + back * whole
+    ring, tip = arm.robot.ring, arm.robot.tip
+    at_tip = np.zeros(2)
+    if ring is not None:
+        at_tip += _cylinder(ring.mass_kg, ring.radius_m, ring.height_m)
+    if tip is not None:
+        at_tip[0] += tip.mass_kg
+    masses_kg, moments_kg_m2 = np.array([*found, at_tip]).T
+    return masses_kg, np.maximum(moments_kg_m2, 0.0)
+
+
+def _cylinder(mass_kg: float, radius_m: float, height_m: float) -> np.ndarray:
+    return mass_kg * np.array([1.0, (3.0 * radius_m**2 + height_m**2) / 12.0])

@@ -124,9 +124,9 @@ class LoadedArm:
                 break
         stiffness = springs + hessian
         slope = np.linalg.solve(stiffness, b.T * (areas_m2 * set_slopes))
-        jacobians = weight.jacobians(places_m)  # (3 s, masses, 3)
+        jacobians = weight.jacobians(places_m)  # (3 s, 2 masses, 3)
         mass = weight.mass_matrix(jacobians)
-        tip = jacobians[:, -1]
+        tip = jacobians[:, weight.tip]
         modes = modes_of(stiffness, self._damping_s * springs, mass, tip.T, slope)
         modes = modes.scaled(*self._mode_scales)
         per_payload = tip.T @ np.linalg.solve(stiffness, tip @ weight.gravity_m_s2)

@@ -153,7 +153,7 @@ def _static(
         places_m = weight.places(arcs[first : first + BATCH], mixed=False)
         parts.append((weight.jacobians(places_m), places_m[:, 0]))
     jacobians, middle_m = (np.concatenate(part) for part in zip(*parts, strict=True))
-    heavy = (jacobians @ weight.gravity_m_s2) @ weight.masses_kg
+    heavy = (jacobians @ weight.gravity_m_s2) @ weight.heavy_kg
     return (wanted_pa - bellows.pressures(arcs)[0]) @ bellows.lever.T + heavy, jacobians, middle_m
 
 
