@@ -109,10 +109,6 @@ class BellowsModel:
         check_bellows(robot)
         self.robot, self._segments = robot, bellows_segments(robot)
         self.commanded = not all(len(r.measured.names) for r in recordings)
-        self.unknowns: list[Unknown] = arm_unknowns(robot)
-        if self.commanded:
-            self.unknowns += valve_unknowns()
-        self._places = {unknown.name: i for i, unknown in enumerate(self.unknowns)}
         self._arm = BellowsArm(divided(robot, PARTS))
         modes = legendre_modes(len(self._segments), PARTS, MODES)
         self._weight = ArmWeight(self._arm, modes=modes)
@@ -132,6 +128,11 @@ class BellowsModel:
         self.lengths = [len(tips) for tips in tips_m]
         every_pa = np.concatenate([run.pressures_pa for run in self._runs])
         self.pressure_range_pa = np.array([every_pa.min(axis=0), every_pa.max(axis=0)])
+        half_pa = float(np.ptp(self.pressure_range_pa, axis=0).max()) / 2.0
+        self.unknowns: list[Unknown] = arm_unknowns(robot, half_pa)
+        if self.commanded:
+            self.unknowns += valve_unknowns()
+        self._places = {unknown.name: i for i, unknown in enumerate(self.unknowns)}
         self.times_s = [run.times_s for run in self._runs]
         self._shapes: _Shapes | None = None
         self._swing_at: tuple[Postures, list[Course], np.ndarray] | None = None

@@ -9,7 +9,7 @@ from soft_arm_description.robot import Robot
 from soft_arm_description.segments import BellowsSegment
 from soft_arm_kinematics.calibration.curve_families import Exponential
 
-# Half-widths of the play operators of the hysteresis, of half the range of pressures.
+# Half-widths of the play operators of the hysteresis, of half the range of recorded pressures.
 THRESHOLD_SHARES = 0.04, 0.12, 0.35
 # Relative standard deviations of the values in a robot file.
 RADIUS, AREA, LENGTH, SLOPE, GROWTH = 0.1, 0.5, 0.05, 0.2, 0.5
@@ -54,11 +54,12 @@ def curve_of(segment: BellowsSegment) -> Exponential:
     return Exponential.fit(np.array(points.pressure_pa), np.array(points.length_m))
 
 
-def arm_unknowns(robot: Robot) -> list[Unknown]:
+def arm_unknowns(robot: Robot, half_pa: float) -> list[Unknown]:
     """Return the unknown parameters of an arm.
 
     Args:
         robot: Robot file with rough values.
+        half_pa: Half of the range of the recorded pressures.
     """
     found = [Unknown(f'base_{axis}', 'm', 0.0, 0.05) for axis in 'xyz']
     found += [Unknown(f'base_rotation_{axis}', 'rad', 0.0, 0.3) for axis in 'xyz']
@@ -80,7 +81,6 @@ def arm_unknowns(robot: Robot) -> list[Unknown]:
                 Unknown(f'{chamber}.length', 'm', length_m, LENGTH * length_m),
                 Unknown(f'{chamber}.slope', 'm/Pa', slope, SLOPE * slope, 0.1 * slope),
             ]
-    half_pa = float(np.ptp(robot.pressure_limits_pa)) / 2.0
     for i, share in enumerate(THRESHOLD_SHARES, 1):
         width_pa = share * half_pa
         found += [
