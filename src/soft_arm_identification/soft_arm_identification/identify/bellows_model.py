@@ -39,6 +39,7 @@ from soft_arm_identification.recording import Recording
 from soft_arm_kinematics.arm import BellowsArm, check_bellows
 
 PARTS, MODES = 6, 2  # arcs of a segment, and polynomials along it by which they change
+ERROR_SHARE = 1e-3  # of the arm's length: least error of such a model
 POSTURES = 150  # at which the swing is linearised
 BATCH = 100  # shapes that are computed at once
 MAX_STEPS, MAX_CHANGE, TOLERANCE = 20, 0.3, 1e-6  # of Newton's method [rad, m]
@@ -102,13 +103,14 @@ class BellowsModel:
         commanded: Whether some pressures are known as commands only.
         pressure_range_pa: Lowest and highest pressure of each chamber, (2, n).
         times_s: Times of the compared tips of each recording.
-        values, lengths: As `Model`; the values are tips [m].
+        values, lengths, least_error: As `Model`; the values are tips [m].
     """
 
     def __init__(self, robot: Robot, recordings: Sequence[Recording], poses: int = 800):
         check_bellows(robot)
         self.robot, self._segments = robot, bellows_segments(robot)
         self.commanded = not all(len(r.measured.names) for r in recordings)
+        self.least_error = ERROR_SHARE * sum(s.natural_length_m for s in self._segments)
         self._arm = BellowsArm(divided(robot, PARTS))
         modes = legendre_modes(len(self._segments), PARTS, MODES)
         self._weight = ArmWeight(self._arm, modes=modes)
@@ -187,6 +189,11 @@ class BellowsModel:
             moved_m = self._tips_m(changed, self._acting_pa(changed), at)
             found[..., i] = (moved_m - middle_m) / step
         return found
+
+    def states(self, x: np.ndarray) -> np.ndarray:
+        """Return mean bends and lengths of the segments at the compared tips, (m, 3 segments)."""
+        arcs = self._shapes_at(x, self._acting_pa(x)).arcs
+        return arcs.reshape(len(arcs), -1, MODES, 3)[:, :, 0].reshape(len(arcs), -1)
 
     def _value(self, x: np.ndarray, name: str) -> float:
         return float(x[self._places[name]])

@@ -2,8 +2,10 @@
 
 Gauss-Newton with the first guesses as prior. Errors of successive samples are correlated: their
 autocorrelation enters weights and covariance. Samples with large errors count less (Huber's
-weights). Source: L. Ljung, System Identification, 2nd ed., 1999, sections 7.2, 9.3 and 15.2;
-W. K. Newey, K. D. West, Econometrica 55(3), 1987 (weights of the lags).
+weights). The covariance holds an error of the model, too, a Gaussian process over the states.
+Sources: L. Ljung, System Identification, 2nd ed., 1999, sections 7.2, 9.3 and 15.2; W. K. Newey,
+K. D. West, Econometrica 55(3), 1987 (weights of the lags); M. C. Kennedy, A. O'Hagan, J. R. Stat.
+Soc. B 63(3), 2001 (error of the model).
 """
 
 from collections.abc import Callable, Sequence
@@ -17,13 +19,13 @@ from soft_arm_identification.identify.unknowns import Unknown
 
 ROUNDS, EVALUATIONS = 3, 10
 TOLERANCE = 1e-4  # relative, of each round
-MAX_LAG = 0.1  # of the samples, up to which errors are correlated
+MAX_LAG = 0.15  # of the samples, up to which errors are correlated
 HUBER = 1.5  # of the rms of typical errors, above which an error counts less
 MAD = 0.6745  # median of absolute values of a standard normal distribution
 DETERMINED = 0.5  # largest ratio of posterior to prior standard deviation of a determined parameter
 CONFOUNDED = 0.95  # least absolute correlation of two confounded parameters
-BLOCKS = 20  # of consecutive samples, for the jackknife
-BINS = 5  # of samples by rate and by deflection, for the jackknife
+STATE_LENGTH = 1.5  # of the error of the model, in standard deviations of each state
+MODEL_SAMPLES = 1000  # at most, at which the error of the model is taken
 
 
 class Model(Protocol):
@@ -33,11 +35,13 @@ class Model(Protocol):
         unknowns: The parameters.
         values: Measured values, (m, d).
         lengths: Samples of each run, in their order.
+        least_error: Least standard deviation of the error of the model, in the unit of the values.
     """
 
     unknowns: list[Unknown]
     values: np.ndarray
     lengths: list[int]
+    least_error: float
 
     def prepare(self, x: np.ndarray) -> None:
         """Fix what later predictions keep, near parameters (k,)."""
@@ -48,6 +52,9 @@ class Model(Protocol):
     def derivatives(self, x: np.ndarray) -> np.ndarray:
         """Return the derivatives of `predict`, (m, d, k)."""
 
+    def states(self, x: np.ndarray) -> np.ndarray:
+        """Return the states (m, s) over which the error of the model is smooth."""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -56,8 +63,7 @@ class Estimate:
     Attributes:
         unknowns: The parameters.
         x: Estimates, (k,).
-        covariance: From the autocorrelation of the prediction errors, scaled up to the largest
-            variance from a jackknife over time, rate and deflection, which shows model errors,
+        covariance: From the autocorrelation of the prediction errors and the error of the model,
             (k, k).
         errors: Predicted less measured values, (m, d).
     """
@@ -130,15 +136,14 @@ def estimate(model: Model, first_error: float, on_step: Callable[[], None]) -> E
         correlation = _autocorrelation(share * errors, model.lengths)
         per_error = 1.0 + 2.0 * correlation[1:].sum()
         scale = np.sqrt(np.mean((share * errors) ** 2) * per_error) / share
-    rows = model.derivatives(guess + spread * z) * spread / scale[:, :, None]
-    correlation = correlation / per_error
-    covariance = _covariance(rows, errors / scale, correlation, model.values, model.lengths, z)
-    return Estimate(
-        model.unknowns,
-        guess + spread * z,
-        covariance * np.outer(spread, spread),
-        errors,
-    )
+    x = guess + spread * z
+    rows = model.derivatives(x) * spread / scale[:, :, None]
+    inverse = np.linalg.inv(np.tensordot(rows, rows, ((0, 1), (0, 1))) + eye)
+    middle = eye + _correlated(rows, correlation / per_error, model.lengths)
+    weighted = rows / scale[:, :, None]
+    middle += _model_error(weighted, share * errors, model.states(x), model.least_error)
+    covariance = inverse @ middle @ inverse * np.outer(spread, spread)
+    return Estimate(model.unknowns, x, covariance, errors)
 
 
 def _autocorrelation(errors: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
@@ -151,54 +156,42 @@ def _autocorrelation(errors: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
     return np.maximum(sums / sums[0], 0.0) * (1.0 - np.arange(most) / most)
 
 
-def _covariance(
-    rows: np.ndarray,
-    errors: np.ndarray,
-    correlation: np.ndarray,
-    values: np.ndarray,
-    lengths: Sequence[int],
-    z: np.ndarray,
-) -> np.ndarray:
-    """Covariance (k, k) of the scaled parameters.
+def _correlated(rows: np.ndarray, correlation: np.ndarray, lengths: Sequence[int]) -> np.ndarray:
+    """Covariance (k, k) of the gradient by errors with a covariance (l,) over the lags.
 
     Args:
         rows: Derivatives of the scaled errors by the scaled parameters, (m, d, k).
-        errors: Scaled errors, (m, d).
-        correlation: Covariance of the scaled errors over the lags, (l,).
-        values: Measured values, (m, d).
+        correlation: Covariance of the scaled errors.
         lengths: Samples of each run.
-        z: Scaled parameters, (k,).
     """
-    k = rows.shape[-1]
-    flat = rows.reshape(-1, k)
-    information = flat.T @ flat + np.eye(k)
-    inverse, middle = np.linalg.inv(information), np.eye(k)
+    found = np.zeros((rows.shape[-1],) * 2)
     for run in np.split(rows, np.cumsum(lengths)[:-1]):
         for lag, weight in enumerate(correlation[: len(run)]):
             product = np.tensordot(run[lag:], run[: len(run) - lag], ((0, 1), (0, 1)))
-            middle += weight * (product + product.T) / (1.0 if lag else 2.0)
-    widest = np.diag(inverse @ middle @ inverse)
-    for groups in _partitions(values, lengths):
-        moved = []
-        for group in groups:  # one Gauss-Newton step without each
-            own = rows[group].reshape(-1, k)
-            gradient = flat.T @ errors.ravel() + z - own.T @ errors[group].ravel()
-            moved.append(-np.linalg.solve(information - own.T @ own, gradient))
-        change = np.array(moved) - np.mean(moved, axis=0)
-        variances = (len(groups) - 1) / len(groups) * np.square(change).sum(axis=0)
-        widest = np.maximum(widest, variances)
-    covariance = inverse @ middle @ inverse
-    wider = np.sqrt(widest / np.diag(covariance))
-    return covariance * np.outer(wider, wider)
+            found += weight * (product + product.T) / (1.0 if lag else 2.0)
+    return found
 
 
-def _partitions(values: np.ndarray, lengths: Sequence[int]) -> list[list[np.ndarray]]:
-    """Groups of samples by time, by rate and by distance from the mean of all values (m, d)."""
-    runs = np.split(values, np.cumsum(lengths)[:-1])
-    rate = np.concatenate([np.linalg.norm(np.gradient(run, axis=0), axis=1) for run in runs])
-    distance = np.linalg.norm(values - values.mean(axis=0), axis=1)
-    return [
-        np.array_split(np.arange(len(values)), BLOCKS),
-        np.array_split(np.argsort(rate), BINS),
-        np.array_split(np.argsort(distance), BINS),
-    ]
+def _model_error(
+    rows: np.ndarray, errors: np.ndarray, states: np.ndarray, least: float
+) -> np.ndarray:
+    """Covariance (k, k) of the gradient by an error of the model that is smooth over the states.
+
+    Its variance is the covariance of errors at near states that are far apart in time.
+
+    Args:
+        rows: Derivatives by the scaled parameters, weighted, (m, d, k).
+        errors: Errors, (m, d).
+        states: States of the samples, (m, s).
+        least: Least standard deviation.
+    """
+    step = 1 + (len(rows) - 1) // MODEL_SAMPLES
+    some, few = np.swapaxes(rows[::step], 0, 1), errors[::step]
+    chosen = states[::step] / (STATE_LENGTH * np.std(states, axis=0) + 1e-12)
+    apart = np.square(chosen[:, None] - chosen).sum(axis=2)
+    order = np.arange(len(few))
+    soon = np.abs(order[:, None] - order) < MAX_LAG * len(few)
+    nearest = np.where(soon, np.inf, apart).argmin(axis=1)
+    variance = max(least**2, float(np.mean(few * few[nearest])))
+    gradients = np.swapaxes(some, 1, 2) @ np.exp(-apart / 2.0) @ some
+    return step**2 * variance * gradients.sum(axis=0)

@@ -19,6 +19,8 @@ class ValveModel:
         recordings: Recordings with commanded and measured pressures.
     """
 
+    least_error = 0.0
+
     def __init__(self, chambers: Sequence[str], recordings: Sequence[Recording]):
         self.unknowns: list[Unknown] = valve_unknowns()
         for name in chambers:
@@ -53,6 +55,10 @@ class ValveModel:
         found[:, columns, 3 + 2 * columns] = reached_pa
         found[:, columns, 4 + 2 * columns] = 1.0
         return found
+
+    def states(self, x: np.ndarray) -> np.ndarray:
+        """Return the pressures [Pa], (m, n)."""
+        return self.predict(x)
 
     def _reached(self, valve: np.ndarray) -> np.ndarray:
         found = []
