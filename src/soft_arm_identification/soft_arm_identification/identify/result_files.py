@@ -11,6 +11,7 @@ from soft_arm_control.tip.dynamics import MAX_CREEP_SHARE, MAX_HYSTERESIS_WEIGHT
 from soft_arm_description.calibration import Measurement, save_calibration
 from soft_arm_description.rig import Devices, load_rig
 from soft_arm_description.robot import Robot
+from soft_arm_identification.identify.estimate import Estimate
 from soft_arm_identification.identify.identification import Identified
 from soft_arm_identification.identify.unknowns import bellows_segments, plays_of
 from soft_arm_io.yaml_file import write_yaml
@@ -155,6 +156,14 @@ def summary(found: Identified) -> dict[str, Any]:
             }
     return {
         'parameters': parameters,
+        'derived': {
+            name: {
+                'value': value,
+                'unit': unit,
+                'interval_95': [value - INTERVAL * deviation, value + INTERVAL * deviation],
+            }
+            for name, unit, value, deviation in _derived(found.tip)
+        },
         'confounded': [list(pair) for pair in found.tip.confounded],
         'tip_rms_m': found.causes_m[''],
         'tip_rms_without_m': {name: rms for name, rms in found.causes_m.items() if name},
@@ -163,6 +172,25 @@ def summary(found: Identified) -> dict[str, Any]:
         'held_out_mean_m': found.held_out_mean_m,
         'held_out_mean_before_m': found.before_mean_m,
     }
+
+
+def _derived(tip: Estimate) -> list[tuple[str, str, float, float]]:
+    """Names, units, values and standard deviations of what follows from the parameters."""
+    places = {unknown.name: i for i, unknown in enumerate(tip.unknowns)}
+    thresholds_pa, weights = plays_of(tip.value)
+    by_half_width, by_stiffness = np.zeros((2, len(places)))
+    for i, (threshold_pa, weight) in enumerate(zip(thresholds_pa, weights, strict=True), 1):
+        by_half_width[places[f'hysteresis_{i}.weight']] = threshold_pa
+        by_half_width[places[f'hysteresis_{i}.threshold']] = weight
+    frequency = tip.value('frequency_scale')
+    by_stiffness[places['frequency_scale']] = 2.0 * frequency
+    return [
+        (name, unit, float(value), float(np.sqrt(by @ tip.covariance @ by)))
+        for name, unit, value, by in (
+            ('half-width of the hysteresis', 'Pa', thresholds_pa @ weights, by_half_width),
+            ('dynamic / static stiffness', '1', frequency**2, by_stiffness),
+        )
+    ]
 
 
 def report(found: Identified) -> str:
@@ -183,6 +211,10 @@ def report(found: Identified) -> str:
         lines.append(
             f'| `{name}` | {row["unit"]} | {row["guess"]:.4g} | {row["value"]:.5g} | {interval} |'
         )
+    lines += ['', '## Derived', '| value | unit | estimate | 95 % interval |', '|---|---|---|---|']
+    for name, row in content['derived'].items():
+        low, high = row['interval_95']
+        lines.append(f'| {name} | {row["unit"]} | {row["value"]:.4g} | {low:.4g} to {high:.4g} |')
     lines += ['', '## Confounded and undetermined parameters']
     lines += [
         f'- `{one}` and `{other}` (correlation {correlation:+.3f})'

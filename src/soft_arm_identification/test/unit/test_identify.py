@@ -98,6 +98,17 @@ def test_parameters_are_found(identified, robot):
     assert identified.value('frequency_scale') == pytest.approx(1.0, abs=0.05)
 
 
+def test_derived_values_are_found(identified):
+    derived = summary(identified)['derived']
+    for name, true, within in (
+        ('half-width of the hysteresis', 0.158 * 4e3 + 0.126 * 10e3 + 0.095 * 20e3, 0.05),
+        ('dynamic / static stiffness', 1.0, 0.1),
+    ):
+        low, high = derived[name]['interval_95']
+        assert low < derived[name]['value'] < high
+        assert derived[name]['value'] == pytest.approx(true, rel=within)
+
+
 def test_what_the_motion_does_not_excite_is_not_determined(identified):
     parameters = summary(identified)['parameters']
     assert not parameters[f'{HELD}.valve_gain']['determined']
