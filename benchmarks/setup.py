@@ -42,6 +42,7 @@ setup(
     entry_points={
         'softarm.bench': [
             'cell = soft_arm_benchmarks.bench_cell:main',
+            'identify = soft_arm_benchmarks.bench_identify:main',
             'kinematics = soft_arm_benchmarks.bench_kinematics:main',
             'physics = soft_arm_benchmarks.bench_physics:main',
             'soft_robotic_arm = soft_arm_benchmarks.bench_soft_robotic_arm:main',
