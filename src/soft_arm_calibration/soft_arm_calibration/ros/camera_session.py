@@ -58,7 +58,8 @@ class CameraSession(Session):
         )
 
     def __exit__(self, *error: object) -> None:
-        self._input.pair.close()
+        if hasattr(self, '_input'):  # it is not, if `begin` failed before
+            self._input.pair.close()
         super().__exit__(*error)
 
     @property
