@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any, Self
 
 import rclpy
@@ -70,11 +71,10 @@ class Session:
         )
         self._executor = make_executor(self._use_sim_time, self._context)
         self._executor.add_node(self.node)
-        try:
+        with ExitStack() as unfinished:  # closes the session if `begin` fails
+            unfinished.callback(self.__exit__)
             self.begin()
-        except BaseException:
-            self.__exit__()
-            raise
+            unfinished.pop_all()
         return self
 
     def begin(self) -> None:
