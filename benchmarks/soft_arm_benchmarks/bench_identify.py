@@ -21,21 +21,18 @@ def main(argv: list[str] | None = None) -> int:
         epilog='example: softarm bench identify --arms 10',
     )
     parser.add_json()
-    parser.add_argument(
-        '--arms', type=whole_number_in(1, 1000), default=4, metavar='N',
-        help='number of arms (default: %(default)s)',
-    )  # fmt: skip
-    parser.add_argument(
-        '--seed', type=seed_number, default=1, help='of the first arm (default: %(default)s)'
+    parser.add_option('--arms', whole_number_in(1, 1000), 4, 'number of arms', metavar='N')
+    parser.add_option('--seed', seed_number, 1, 'of the first arm')
+    parser.add_option(
+        '--seconds', number_in(20, 600), 90.0, 'duration of each recording', metavar='T'
     )
-    parser.add_argument(
-        '--seconds', type=number_in(20, 600), default=90.0, metavar='T',
-        help='duration of each recording (default: %(default)s)',
-    )  # fmt: skip
-    parser.add_argument(
-        '--noise', type=number_in(0, 10), default=0.2, metavar='MM',
-        help='noise of the measured tip on each axis [mm] (default: %(default)s)',
-    )  # fmt: skip
+    parser.add_option(
+        '--noise',
+        number_in(0, 10),
+        0.2,
+        'noise of the measured tip on each axis [mm]',
+        metavar='MM',
+    )
     return parser.answer(argv, _measure)
 
 
@@ -53,6 +50,6 @@ def _measure(options: Namespace) -> int:
     )
     arms = list(figures.values())
     determined, inside = (sum(arm[key] for arm in arms) for key in ('determined', 'inside'))
-    figures['interval_coverage'] = inside / determined
+    figures['interval_coverage'] = inside / determined if determined else None
     figures['held_out_mean_m'] = float(np.mean([arm['held_out_mean_m'] for arm in arms]))
     return report(figures, LIMITS, as_json=options.json)

@@ -31,7 +31,6 @@ def main(argv: list[str] | None = None) -> int:
         epilog='example: softarm bench physics --json',
     )
     parser.add_json()
-
     return parser.answer(argv, _measure)
 
 
