@@ -85,7 +85,7 @@ class VirtualJig(Session):
 
     @property
     def started_rig(self) -> bool:
-        """Whether the virtual rig was started by this session."""
+        """True if this session has started the virtual rig."""
         return self._rig is not None
 
     def place(self, peg: int) -> None:

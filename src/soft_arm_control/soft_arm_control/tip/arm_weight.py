@@ -1,8 +1,8 @@
 """Masses of a bellows arm, and how gravity acts on its arcs.
 
-The masses are at the ends of the arm's sections, and turn with them. A body's kinetic energy by its
-turning across z, m k^2 |d(e_z)/dt|^2 / 2, is that of a mass m at the place k e_z, with its radius
-of gyration k. Gravity acts along -z of the base's parent frame.
+The masses are at the ends of the arm's sections and rotate with them. Rotary inertia: with the
+transverse radius of gyration k, the rotational kinetic energy of a body is m k^2 |d(e_z)/dt|^2 / 2,
+as of a point mass m at k e_z. Gravity acts along -z of the base's parent frame.
 Derivatives by the arcs a = (u_x, u_y, ell) of all segments are finite differences.
 """
 
@@ -102,8 +102,8 @@ class ArmWeight:
 def _masses(arm: BellowsArm) -> tuple[np.ndarray, np.ndarray]:
     """Return masses [kg] and their moments of inertia across z [kg m^2], at the same places.
 
-    The places are the section poses of the arm and its tip. The moments are those of cylinders,
-    less what a mass that is divided between two places has already.
+    The places are the section poses of the arm and its tip. Each body is a solid cylinder; what
+    dividing its mass between two places contributes is subtracted.
     """
     found = [np.zeros(2)]
     for segment in arm.robot.segments:

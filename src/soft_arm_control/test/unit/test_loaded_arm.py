@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from soft_arm_control.tip.arm_weight import ArmWeight
 from soft_arm_control.tip.loaded_arm import LoadedArm
 from soft_arm_description.robot import load_robot
 from soft_arm_kinematics.arm import make_arm
@@ -97,3 +98,16 @@ def test_a_change_of_lengths_moves_a_mode_by_its_coordinate(model, arm):
     assert np.allclose(modes.from_lengths @ modes.lengths, np.eye(2), atol=1e-6)
     jacobian = model.at(arm.lengths(PRESSURES_PA[2])).tip_jacobian
     assert np.allclose(jacobian @ modes.lengths, modes.tip, atol=0.05)
+
+
+def test_the_ring_has_rotary_inertia(arm):
+    """The tip turns by one radian per radian of bend of each segment, straight."""
+    robot, masses = arm.robot, []
+    rest = np.concatenate([[0.0, 0.0, s.natural_length_m] for s in robot.segments])
+    for factor in (1.0, 2.0):
+        ring = robot.ring.model_copy(update={'radius_m': factor * robot.ring.radius_m})
+        weight = ArmWeight(make_arm(robot.model_copy(update={'ring': ring})))
+        masses.append(weight.mass_matrix(weight.jacobians(weight.places(rest, mixed=False))))
+    added_kg_m2 = robot.ring.mass_kg * (2.0**2 - 1.0) * robot.ring.radius_m**2 / 4.0
+    expected = added_kg_m2 * np.tile(np.diag([1.0, 1.0, 0.0]), (2, 2))
+    np.testing.assert_allclose(masses[1] - masses[0], expected, atol=1e-3 * added_kg_m2)

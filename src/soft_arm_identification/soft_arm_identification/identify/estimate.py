@@ -80,7 +80,7 @@ class Estimate:
 
     @property
     def determined(self) -> np.ndarray:
-        """Whether each parameter is practically identifiable from the recordings, (k,)."""
+        """True for each parameter that the recordings determine, (k,)."""
         spreads = np.array([unknown.spread for unknown in self.unknowns])
         return self.deviations < DETERMINED * spreads
 

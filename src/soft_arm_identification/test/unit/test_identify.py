@@ -149,6 +149,18 @@ def test_derivatives_agree_with_differences_of_predictions(robot, recording):
         assert error < 0.01, name
 
 
+def test_hysteresis_is_first_sought_within_the_recorded_pressures(robot, recording):
+    """Half-widths guessed from the robot's limits led to a wrong minimum for small pressures."""
+    channels = recording.measured
+    small = Channels(channels.names, channels.units, 0.25 * channels.values)
+    widest_pa = []
+    for measured in (channels, small):
+        unknowns = BellowsModel(robot, [replace(recording, measured=measured)]).unknowns
+        widest_pa.append(max(u.guess for u in unknowns if u.name.endswith('.threshold')))
+    assert widest_pa[1] == pytest.approx(0.25 * widest_pa[0])
+    assert widest_pa[1] < np.ptp(small.values, axis=0).max() / 2.0
+
+
 def test_commands_pass_the_valves_of_the_model(robot, recording):
     empty = Channels((), (), np.empty((len(recording.time_s), 0)))
     measured = BellowsModel(robot, [recording])
